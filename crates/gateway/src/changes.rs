@@ -92,12 +92,14 @@ impl Gateway {
     /// is one for all of them.
     fn relist(self: &Arc<Self>, upstream: UpstreamId, kinds: &'static [ListKind], changed: Changed) {
         let gateway = Arc::clone(self);
-        let Some(station) = gateway.world.load().stations.get(&upstream).cloned() else { return };
-        if !station.wants_restock(kinds) {
+        let Some(catalog_server) = gateway.world.load().catalog_servers.get(&upstream).cloned() else {
+            return;
+        };
+        if !catalog_server.wants_restock(kinds) {
             return;
         }
         tokio::spawn(async move {
-            station.restock_in_turn(kinds).await;
+            catalog_server.restock_in_turn(kinds).await;
             let world = gateway.world.load_full();
             for server in world.holding(&upstream) {
                 gateway.announce(&server.id, &[changed]);
@@ -139,9 +141,9 @@ impl Gateway {
         let gateway = Arc::clone(self);
         tokio::spawn(async move {
             let world = gateway.world.load_full();
-            for station in world.stations.values() {
-                if station.names_others() {
-                    gateway.take_up(station).await;
+            for catalog_server in world.catalog_servers.values() {
+                if catalog_server.names_others() {
+                    gateway.take_up(catalog_server).await;
                 }
             }
         });

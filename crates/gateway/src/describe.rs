@@ -42,8 +42,8 @@ impl Gateway {
     /// What a server is; `None` if there is none of this name, or nobody knows yet what it has.
     pub fn what_it_is(&self, server: &UpstreamId) -> Option<WhatItIs> {
         let world = self.world.load();
-        let station = world.stations.get(server)?;
-        let contracts = station.keeper.contracts(&*station.stock()?);
+        let catalog_server = world.catalog_servers.get(server)?;
+        let contracts = catalog_server.enforcer.contracts(&*catalog_server.server_listing()?);
         Some(WhatItIs {
             profile: contracts.profile(),
             by_file: !contracts.may_be_described(),
@@ -61,9 +61,9 @@ impl Gateway {
         reason: &str,
     ) -> Result<Saying, StoreError> {
         let world = self.world.load_full();
-        let Some(station) = world.stations.get(server) else { return Ok(Saying::Unknown) };
-        station.ensure_current().await;
-        let (Some(stock), Some(known)) = (station.seen(), self.what_it_is(server)) else {
+        let Some(catalog_server) = world.catalog_servers.get(server) else { return Ok(Saying::Unknown) };
+        catalog_server.ensure_current().await;
+        let (Some(server_listing), Some(known)) = (catalog_server.seen(), self.what_it_is(server)) else {
             return Ok(Saying::Unseen);
         };
         if known.by_file && profile.is_some() {
@@ -87,14 +87,14 @@ impl Gateway {
             what,
             by: person,
             reason,
-            digest: stock.observed.digest(),
+            digest: server_listing.observed.digest(),
             items: &[],
         };
         let event = AuditEvent { time: now(), id: None, happened: Happened::Review(review) };
         if let Err(error) = self.audit.append(&event) {
             tracing::error!(%error, "what was said of a server could not be recorded in the audit log");
         }
-        self.take_up(station).await;
+        self.take_up(catalog_server).await;
         Ok(Saying::Done)
     }
 }

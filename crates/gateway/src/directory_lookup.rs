@@ -66,8 +66,8 @@ impl Gateway {
     async fn look_up(&self, server: &str, tool: &str) -> Option<Body> {
         let world = self.world.load_full();
         let upstream = UpstreamId::new(server);
-        if let Some(station) = world.stations.get(&upstream) {
-            station.ensure_stocked().await;
+        if let Some(catalog_server) = world.catalog_servers.get(&upstream) {
+            catalog_server.ensure_stocked().await;
         }
         let Lookup { virtual_server, shown } = lookup(&world, &upstream, tool)?;
         // A session of its own for each: what one of them brings in is not what another says.

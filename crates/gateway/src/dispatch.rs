@@ -16,10 +16,10 @@ use highwater_upstream::box_cold;
 use highwater_upstream::control::{ListKind, LogLevel};
 
 use crate::approvals::APPROVAL_METHODS;
-use crate::catalog::{Station, View};
+use crate::catalog::{CatalogServer, View};
 use crate::client::{Answer, Client, LegacySession, Outlet};
 use crate::gateway::{Gateway, now};
-use crate::greet::{TASKS_EXTENSION, Unmet};
+use crate::handshake::{TASKS_EXTENSION, Unmet};
 use crate::hosts::{Bound, is_hidden_tool};
 use crate::pipeline::{Arrival, CREATE_CHALLENGE};
 use crate::session::left;
@@ -34,7 +34,7 @@ pub(crate) const NO_CURSOR: &str = "`params.cursor` is none that was given out h
 pub(crate) const NO_VIRTUAL_SERVER: &str = "there is no such virtual server any more";
 
 /// What a request does to the subscriptions of its session.
-enum Turn {
+enum WriteTurn {
     /// It begins this one.
     Begun(String),
     /// It ends this one.
@@ -170,7 +170,7 @@ impl Gateway {
     /// Takes a subscription, or the end of one, down the road, and remembers what it means for the session.
     pub(crate) async fn subscribe(&self, arrival: &Arrival) -> Answer {
         let turn = self.turn(arrival).await;
-        if matches!(turn, Turn::Absent) {
+        if matches!(turn, WriteTurn::Absent) {
             // The server is asked once for all who want a resource, so only who has a subscription gives one up.
             let id = arrival.frame.id().unwrap_or("null");
             return Answer { bytes: error_code::result_response(id, "{}").into(), code: None, _joined: None };
@@ -193,8 +193,8 @@ impl Gateway {
     pub(crate) fn put_away(self: &Arc<Self>, session: &Arc<LegacySession>) {
         self.registry.remove_session(&session.id);
         session.finish();
-        for station in self.world.load().stations.values() {
-            station.upstream.leave(&session.upstream);
+        for catalog_server in self.world.load().catalog_servers.values() {
+            catalog_server.upstream.leave(&session.upstream);
         }
         let uris = session.take_subscriptions();
         if !uris.is_empty() {
@@ -210,11 +210,11 @@ impl Gateway {
         }
         let world = self.world.load_full();
         let standing = session.caller.standing();
-        for station in
-            world.virtual_server(&session.caller.virtual_server).iter().flat_map(|of| of.stations())
+        for catalog_server in
+            world.virtual_server(&session.caller.virtual_server).iter().flat_map(|of| of.catalog_servers())
         {
-            if standing.grant.servers.covers(station.id()) {
-                station.upstream.roots_changed(&session.upstream);
+            if standing.grant.servers.covers(catalog_server.id()) {
+                catalog_server.upstream.roots_changed(&session.upstream);
             }
         }
     }
@@ -239,25 +239,25 @@ impl Gateway {
 
     /// Notes what a request means for its session's subscriptions, before the server hears of it: the first update may
     /// come before the answer, and of two requests that give the same one up only one may count.
-    async fn turn(&self, arrival: &Arrival) -> Turn {
+    async fn turn(&self, arrival: &Arrival) -> WriteTurn {
         let (Client::Legacy(session), Some(method @ (Method::Subscribe | Method::Unsubscribe))) =
             (&arrival.client, arrival.method)
         else {
-            return Turn::None;
+            return WriteTurn::None;
         };
-        let Some(uri) = arrival.frame.param("uri").and_then(unquote) else { return Turn::None };
+        let Some(uri) = arrival.frame.param("uri").and_then(unquote) else { return WriteTurn::None };
         if method == Method::Unsubscribe {
             return match session.unsubscribe(&uri) {
-                Some(subscribed) => Turn::Ended(uri.into_owned(), subscribed),
-                None => Turn::Absent,
+                Some(subscribed) => WriteTurn::Ended(uri.into_owned(), subscribed),
+                None => WriteTurn::Absent,
             };
         }
         match self.owner(&arrival.world, &arrival.client, &uri).await {
             Some((upstream, own)) => {
                 session.subscribe(&uri, upstream, own);
-                Turn::Begun(uri.into_owned())
+                WriteTurn::Begun(uri.into_owned())
             }
-            None => Turn::None,
+            None => WriteTurn::None,
         }
     }
 
@@ -302,13 +302,18 @@ impl Gateway {
         if let Some(server) = world.virtual_server(&client.caller().virtual_server) {
             // Servers that are not up yet are told when the next request wants log lines from them.
             let standing = client.caller().standing();
-            let granted = |station: &&Arc<Station>| standing.grant.servers.covers(station.id());
-            let up = server.stations().iter().filter(granted).filter(|station| station.stock().is_some());
-            let told = join_all(up.map(|station| async move {
+            let granted =
+                |catalog_server: &&Arc<CatalogServer>| standing.grant.servers.covers(catalog_server.id());
+            let up = server
+                .catalog_servers()
+                .iter()
+                .filter(granted)
+                .filter(|catalog_server| catalog_server.server_listing().is_some());
+            let told = join_all(up.map(|catalog_server| async move {
                 if let Some(own) = own {
-                    station.upstream.set_log_level(own, level).await;
+                    catalog_server.upstream.set_log_level(own, level).await;
                 }
-                station.want_log_level(level).await;
+                catalog_server.want_log_level(level).await;
             }));
             // Told before we answer, so that a call the client makes next finds the level set; but nobody waits for a
             // server that does not answer.
@@ -378,7 +383,7 @@ fn not_here(method: &str) -> Unmet {
 
 // === impl Turn ===
 
-impl Turn {
+impl WriteTurn {
     /// It came to nothing.
     fn undo(self, session: &LegacySession) {
         match self {

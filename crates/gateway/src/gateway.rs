@@ -25,12 +25,12 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::access::AccessLog;
-use crate::approvals::{Catalog, CatalogTool, Desk, DeskParts};
-use crate::catalog::{Standing, Standings, Station, VirtualServer, wanted};
+use crate::approvals::{ApprovalService, ApprovalServiceParts, Catalog, CatalogTool};
+use crate::catalog::{CatalogServer, Standing, Standings, VirtualServer, wanted};
 use crate::decision_ids::DecisionIds;
 use crate::front::http::Workers;
 use crate::hosts::Hosts;
-use crate::pins::{Keeper, Memory, ToolNames};
+use crate::pins::{Memory, PinEnforcer, ToolNames};
 use crate::pipeline::{Road, RoadParts, places};
 use crate::policy::{looks_at_origins, policy, written_patterns};
 use crate::reached::{fingerprint, is_reached_alike, remember, remembered_era, spec};
@@ -74,7 +74,7 @@ pub struct Gateway {
     /// Where the labels of sessions and objects are.
     pub(crate) store: Store,
     /// Where people answer; nothing where nobody can be asked on a page.
-    desk: Option<Arc<Desk>>,
+    approval_service: Option<Arc<ApprovalService>>,
     pub(crate) stories: Arc<Stories>,
     /// What conversations have said and read.
     pub(crate) evidence: Arc<Evidences>,
@@ -115,7 +115,7 @@ pub struct Parts {
     /// The agents' tokens in the store.
     pub tokens: Vec<TokenRecord>,
     /// What approvals need; nothing where nobody can be asked on a page.
-    pub approvals: Option<DeskParts>,
+    pub approvals: Option<ApprovalServiceParts>,
     /// Our own executable, which watches over child processes.
     pub guard: PathBuf,
     /// Variables every child gets, such as `PATH`.
@@ -184,10 +184,11 @@ impl Gateway {
         let access = Arc::new(AccessLog::new(Arc::clone(&audit)));
         let seal = Seal::new(&key).ok_or(StartError::NoEntropy)?;
         let boot = random_text(4).ok_or(StartError::NoEntropy)?;
-        let desk = approvals
-            .map(|parts| Desk::new(parts, store.clone(), Arc::clone(&audit), settings.approvals.clone()));
-        if desk.is_none() {
-            Desk::tidy_up_for_nobody(&store);
+        let approval_service = approvals.map(|parts| {
+            ApprovalService::new(parts, store.clone(), Arc::clone(&audit), settings.approvals.clone())
+        });
+        if approval_service.is_none() {
+            ApprovalService::tidy_up_for_nobody(&store);
         }
         let world = Arc::new(CurrentWorld::from_pointee(World::empty()));
         let shared_settings = Arc::new(ArcSwap::from_pointee(settings.clone()));
@@ -205,14 +206,14 @@ impl Gateway {
                 audit: Arc::clone(&audit),
                 access: Arc::clone(&access),
                 seal,
-                service: desk.clone(),
+                service: approval_service.clone(),
                 ids: DecisionIds::of_run(boot),
             }),
             world,
             settings: shared_settings,
             audit,
             access,
-            desk,
+            approval_service,
             store,
             stories,
             evidence,
@@ -260,26 +261,26 @@ impl Gateway {
         }
         let old_world = self.world.load_full();
         let old_settings = self.settings.load_full();
-        let mut stations = BTreeMap::new();
+        let mut catalog_servers = BTreeMap::new();
         for server in settings.servers.iter().filter(|server| !server.disabled) {
             let id = UpstreamId::new(server.name.as_str());
             let unchanged =
                 old_settings.server(&server.name).is_some_and(|old| is_reached_alike(old, server));
-            let station = match old_world.stations.get(&id) {
-                Some(station) if unchanged => {
-                    station.set_refresh(server.refresh);
-                    if station.keeper.want(server, wanted(server)) {
+            let catalog_server = match old_world.catalog_servers.get(&id) {
+                Some(catalog_server) if unchanged => {
+                    catalog_server.set_refresh(server.refresh);
+                    if catalog_server.enforcer.want(server, wanted(server)) {
                         // What somebody stands for now is approved now.
-                        let station = Arc::clone(station);
-                        tokio::spawn(async move { station.review().await });
-                    } else if let Some(stock) = station.seen() {
-                        station.keeper.tell(&stock);
+                        let catalog_server = Arc::clone(catalog_server);
+                        tokio::spawn(async move { catalog_server.review().await });
+                    } else if let Some(server_listing) = catalog_server.seen() {
+                        catalog_server.enforcer.tell(&server_listing);
                     }
-                    Arc::clone(station)
+                    Arc::clone(catalog_server)
                 }
                 _ => self.open_station(server),
             };
-            stations.insert(id, station);
+            catalog_servers.insert(id, catalog_server);
         }
         let policy = Arc::new(policy(&settings));
         let standings: Arc<Standings> = Arc::new(
@@ -289,10 +290,10 @@ impl Gateway {
                 .map(|server| (UpstreamId::new(server.name.as_str()), Standing::new(server)))
                 .collect(),
         );
-        if let Some(desk) = &self.desk {
-            desk.under(settings.approvals.clone());
+        if let Some(approval_service) = &self.approval_service {
+            approval_service.under(settings.approvals.clone());
         }
-        let terms = self.desk.as_ref().map(|_| Arc::new(settings.approvals.clone()));
+        let terms = self.approval_service.as_ref().map(|_| Arc::new(settings.approvals.clone()));
         let virtual_servers = settings
             .virtual_servers
             .iter()
@@ -301,7 +302,7 @@ impl Gateway {
                 let held = server
                     .servers
                     .iter()
-                    .filter_map(|name| stations.get(&UpstreamId::new(name.as_str())).cloned());
+                    .filter_map(|name| catalog_servers.get(&UpstreamId::new(name.as_str())).cloned());
                 (id.clone(), {
                     let (policy, standings) = (Arc::clone(&policy), Arc::clone(&standings));
                     let said = (policy, terms.clone());
@@ -310,8 +311,9 @@ impl Gateway {
             })
             .collect();
         for server in settings.servers.iter().filter(|server| server.start == Start::Eager) {
-            if let Some(station) = stations.get(&UpstreamId::new(server.name.as_str())).cloned() {
-                tokio::spawn(async move { station.start().await });
+            if let Some(catalog_server) = catalog_servers.get(&UpstreamId::new(server.name.as_str())).cloned()
+            {
+                tokio::spawn(async move { catalog_server.start().await });
             }
         }
         for permit in settings.permits.iter().filter(|permit| permit.is_over(now())) {
@@ -320,7 +322,8 @@ impl Gateway {
         let drain = settings.limits.drain;
         let origins_matter = looks_at_origins(&policy, &settings);
         let offers_search = settings.virtual_servers.iter().any(|server| server.expose != Expose::Direct);
-        let ordered_writes = stations.values().any(|station| station.upstream.spec().ordered_writes);
+        let ordered_writes =
+            catalog_servers.values().any(|catalog_server| catalog_server.upstream.spec().ordered_writes);
         let without_provenance = settings.virtual_servers.iter().filter(|server| !server.provenance);
         self.evidence.adopt(&settings);
         let world = Arc::new(World {
@@ -333,7 +336,7 @@ impl Gateway {
             ordered_writes,
             places: Arc::new(places(&settings.projects, &self.own_files, self.home())),
             permits: settings.permits.as_slice().into(),
-            stations,
+            catalog_servers,
             virtual_servers,
         });
         let settings = Arc::new(settings);
@@ -342,9 +345,9 @@ impl Gateway {
         self.world.store(Arc::clone(&world));
         self.expect_tool_names();
         // Requests that began with the old world finish with it; its servers go when their grace is over.
-        for (id, station) in &old_world.stations {
-            if world.stations.get(id).is_none_or(|kept| !Arc::ptr_eq(kept, station)) {
-                tokio::spawn(retire(Arc::clone(station), drain));
+        for (id, catalog_server) in &old_world.catalog_servers {
+            if world.catalog_servers.get(id).is_none_or(|kept| !Arc::ptr_eq(kept, catalog_server)) {
+                tokio::spawn(retire(Arc::clone(catalog_server), drain));
             }
         }
     }
@@ -360,15 +363,15 @@ impl Gateway {
         self.tool_names.expect(written_patterns(&self.settings.load(), &self.tokens.records()));
     }
 
-    fn open_station(&self, server: &ServerSettings) -> Arc<Station> {
+    fn open_station(&self, server: &ServerSettings) -> Arc<CatalogServer> {
         let print = fingerprint(server);
         let guess = self.remembered.era(&server.name, &print).as_deref().and_then(remembered_era);
         self.prints.lock().unwrap_or_else(PoisonError::into_inner).insert(server.name.clone(), print.clone());
         let upstream = (self.open)(spec(server), Arc::clone(&self.upstream_world), guess);
         let memory = Memory::new(Arc::clone(&self.remembered), &server.name, print);
         let names = Arc::clone(&self.tool_names);
-        let keeper = Keeper::new(self.store.clone(), server, wanted(server), names, memory);
-        Station::new(upstream, keeper, self.upstream_world.notices.clone(), server.refresh)
+        let enforcer = PinEnforcer::new(self.store.clone(), server, wanted(server), names, memory);
+        CatalogServer::new(upstream, enforcer, self.upstream_world.notices.clone(), server.refresh)
     }
 
     /// Stops everything: running requests get `limits.drain` to finish, then servers are ended.
@@ -385,7 +388,10 @@ impl Gateway {
             tracing::warn!(running = self.registry.running(), "stopping although requests are still running");
         }
         let world = self.world.load_full();
-        let ends = world.stations.values().map(|station| station.upstream.shutdown(SERVER_GRACE));
+        let ends = world
+            .catalog_servers
+            .values()
+            .map(|catalog_server| catalog_server.upstream.shutdown(SERVER_GRACE));
         futures_util::future::join_all(ends).await;
         if let Err(error) = self.store.close().await {
             tracing::error!(%error, "the session store could not be closed in order");
@@ -409,13 +415,13 @@ impl Gateway {
     }
 
     /// Where people answer; nothing where nobody can be asked on a page.
-    pub fn desk(&self) -> Option<&Arc<Desk>> {
-        self.desk.as_ref()
+    pub fn approval_service(&self) -> Option<&Arc<ApprovalService>> {
+        self.approval_service.as_ref()
     }
 
-    /// Tells the desk where to look up how a tool is defined now.
+    /// Tells the approval service where to look up how a tool is defined now.
     fn introduce_catalog(&self) {
-        let Some(desk) = &self.desk else { return };
+        let Some(approval_service) = &self.approval_service else { return };
         let (gateway, tokens) = (self.myself(), self.myself());
         let tool = move |tool: &ToolName| {
             let world = gateway.upgrade()?.world.load_full();
@@ -436,7 +442,7 @@ impl Gateway {
         };
         let is_agent =
             move |name: &Principal| tokens.upgrade().is_some_and(|gateway| gateway.tokens.is_agent(name));
-        desk.know(Catalog { tool: Box::new(tool), is_agent: Box::new(is_agent) });
+        approval_service.know(Catalog { tool: Box::new(tool), is_agent: Box::new(is_agent) });
     }
 
     /// A handle that does not keep the gateway alive.
@@ -461,7 +467,7 @@ impl World {
             without_provenance: BTreeSet::new(),
             places: Arc::default(),
             permits: Arc::default(),
-            stations: BTreeMap::new(),
+            catalog_servers: BTreeMap::new(),
             virtual_servers: BTreeMap::new(),
         }
     }
@@ -476,18 +482,18 @@ pub(crate) fn random_text(bytes: usize) -> Option<String> {
 }
 
 /// Ends a server that the configuration no longer has, once its calls are done or their time is over.
-async fn retire(station: Arc<Station>, drain: Duration) {
+async fn retire(catalog_server: Arc<CatalogServer>, drain: Duration) {
     let idle = async {
         // First a pause: who looked at the old configuration a moment ago is about to be bound for the server.
         loop {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            if station.is_idle() {
+            if catalog_server.is_idle() {
                 return;
             }
         }
     };
     if tokio::time::timeout(drain, idle).await.is_err() {
-        tracing::warn!(server = %station.id(), "ended although calls are still running");
+        tracing::warn!(server = %catalog_server.id(), "ended although calls are still running");
     }
-    station.upstream.shutdown(SERVER_GRACE).await;
+    catalog_server.upstream.shutdown(SERVER_GRACE).await;
 }

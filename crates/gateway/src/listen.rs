@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::client::{Caller, Client, ModernClient, Outlet};
 use crate::gateway::Gateway;
-use crate::greet::{Unmet, by_us};
+use crate::handshake::{Unmet, by_us};
 use crate::pipeline::Arrival;
 use crate::registry::{Listener, Registry, ShownLists, Wants};
 use crate::world::World;

@@ -80,7 +80,7 @@ impl Gateway {
             Err(_) => Err(format!("it did not answer within {PATIENCE:?}")),
         };
         // A store that is away keeps nobody waiting here for what it would have said.
-        let desk = self.desk().filter(|_| store.is_ok());
+        let approval_service = self.approval_service().filter(|_| store.is_ok());
         let sessions = if store.is_ok() { self.store.sessions(None, None, MOST).await.ok() } else { None };
         let untrusted = sessions
             .as_ref()
@@ -96,12 +96,14 @@ impl Gateway {
             connections: self.registry.session_count(),
             conversations: sessions.map(|sessions| sessions.len()),
             untrusted,
-            questions: match desk {
-                Some(desk) => desk.list(true, MOST).await.ok().map(|waiting| waiting.len()),
+            questions: match approval_service {
+                Some(approval_service) => {
+                    approval_service.list(true, MOST).await.ok().map(|waiting| waiting.len())
+                }
                 None => None,
             },
-            mandates: match desk {
-                Some(desk) => desk.mandates().await.ok().map(|mandates| {
+            mandates: match approval_service {
+                Some(approval_service) => approval_service.mandates().await.ok().map(|mandates| {
                     mandates
                         .iter()
                         .filter(|mandate| {

@@ -10,10 +10,10 @@ use crate::tokens::{Closed, OLDEST_COPY};
 /// The tokens of the gateways that share the database, as they were when they were last read.
 pub(crate) struct Siblings {
     own: GatewayTokens,
-    known: ArcSwap<Known>,
+    known: ArcSwap<SiblingDigests>,
 }
 
-struct Known {
+struct SiblingDigests {
     gateways: Vec<GatewayTokens>,
     read: Instant,
     announced: Instant,
@@ -25,7 +25,7 @@ impl Siblings {
     /// `gateways` are all of them, read just now, when this one had announced itself.
     pub(crate) fn new(own: GatewayTokens, gateways: Vec<GatewayTokens>) -> Self {
         let (read, announced) = (Instant::now(), Instant::now());
-        Self { own, known: ArcSwap::from_pointee(Known { gateways, read, announced }) }
+        Self { own, known: ArcSwap::from_pointee(SiblingDigests { gateways, read, announced }) }
     }
 
     /// Whether a secret is the agent token of one of them.
@@ -58,7 +58,7 @@ impl Siblings {
             true => (store.gateways().await?, before.announced),
             false => (store.announce_gateway(self.own.clone()).await?, read),
         };
-        self.known.store(std::sync::Arc::new(Known { gateways, read, announced }));
+        self.known.store(std::sync::Arc::new(SiblingDigests { gateways, read, announced }));
         Ok(())
     }
 

@@ -71,18 +71,19 @@ impl Gateway {
         let patterns = self.tool_names.unknown();
         self.world
             .load()
-            .stations
+            .catalog_servers
             .values()
-            .map(|station| {
-                let health = station.upstream.health();
-                let (stock, wanted) = (station.stock(), station.keeper.wanted());
-                let observed = stock.as_ref().map(|stock| &*stock.observed);
+            .map(|catalog_server| {
+                let health = catalog_server.upstream.health();
+                let (server_listing, wanted) =
+                    (catalog_server.server_listing(), catalog_server.enforcer.wanted());
+                let observed = server_listing.as_ref().map(|server_listing| &*server_listing.observed);
                 ServerStatus {
-                    name: station.id().to_string(),
-                    label: station.keeper.title(),
+                    name: catalog_server.id().to_string(),
+                    label: catalog_server.enforcer.title(),
                     state: word(&health.state).to_owned(),
                     trouble: matches!(health.state, HealthState::Failed { .. }).then(|| {
-                        let (spec, cause) = (station.upstream.spec(), health.last_error.as_ref());
+                        let (spec, cause) = (catalog_server.upstream.spec(), health.last_error.as_ref());
                         ServerTrouble::of(spec, cause, &health.own_stderr)
                     }),
                     error: health
@@ -90,26 +91,30 @@ impl Gateway {
                         .filter(|_| health.state != HealthState::Up)
                         .map(|error| error.to_string()),
                     version: health.version,
-                    tools: stock.as_ref().map_or(0, |stock| stock.tools.items.len()),
+                    tools: server_listing
+                        .as_ref()
+                        .map_or(0, |server_listing| server_listing.tools.items.len()),
                     approval: state(observed, wanted),
                     held: observed.map_or(0, |observed| observed.held(wanted)),
                     drifted: observed.map_or(0, |observed| observed.drifted(wanted)),
                     believed: observed.map_or(0, |observed| observed.believed(wanted)),
                     vouched: wanted.vouched,
-                    what: self.what_it_is(station.id()),
+                    what: self.what_it_is(catalog_server.id()),
                     manifest: observed.map_or(ManifestState::Absent, |observed| observed.manifest()),
                     manifest_says: observed.and_then(|observed| observed.manifest_says()).map(str::to_owned),
                     unknown_names: {
                         let of_patterns = patterns.iter().filter(|(_, servers)| {
                             // One that speaks of no server at all is shown with each.
-                            servers.is_empty() || servers.contains(station.id())
+                            servers.is_empty() || servers.contains(catalog_server.id())
                         });
-                        let own = stock.as_ref().map(|stock| station.keeper.unknown_names(stock));
+                        let own = server_listing
+                            .as_ref()
+                            .map(|server_listing| catalog_server.enforcer.unknown_names(server_listing));
                         let of_patterns = of_patterns.map(|(name, _)| name.clone());
                         own.unwrap_or_default().into_iter().chain(of_patterns).collect()
                     },
                     in_flight: health.in_flight,
-                    looked_at: station.looked_at(),
+                    looked_at: catalog_server.looked_at(),
                     starts: health.starts,
                     stderr: health.stderr,
                 }

@@ -1,4 +1,4 @@
-//! What the gateway currently consists of: policy, stations and virtual servers, replaced as a whole when the
+//! What the gateway currently consists of: policy, servers and virtual servers, replaced as a whole when the
 //! configuration changes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use highwater_core::label::Label;
 use highwater_core::policy::Policy;
 use highwater_profile::Places;
 
-use crate::catalog::{Station, VirtualServer};
+use crate::catalog::{CatalogServer, VirtualServer};
 
 /// The virtual server at `/mcp`.
 pub(crate) const DEFAULT_VIRTUAL_SERVER: &str = "default";
@@ -35,7 +35,7 @@ pub(crate) struct World {
     pub(crate) places: Arc<Places>,
     /// What agents may do that nobody watches.
     pub(crate) permits: Arc<[StandingPermit]>,
-    pub(crate) stations: BTreeMap<UpstreamId, Arc<Station>>,
+    pub(crate) catalog_servers: BTreeMap<UpstreamId, Arc<CatalogServer>>,
     pub(crate) virtual_servers: BTreeMap<VirtualServerId, Arc<VirtualServer>>,
 }
 
@@ -75,8 +75,8 @@ impl World {
         &'a self,
         upstream: &'a UpstreamId,
     ) -> impl Iterator<Item = &'a Arc<VirtualServer>> {
-        self.virtual_servers
-            .values()
-            .filter(move |server| server.stations().iter().any(|station| station.id() == upstream))
+        self.virtual_servers.values().filter(move |server| {
+            server.catalog_servers().iter().any(|catalog_server| catalog_server.id() == upstream)
+        })
     }
 }

@@ -10,7 +10,7 @@ use anyhow::Context;
 use highwater_config::{OWNER, Settings};
 use highwater_core::id::UserId;
 use highwater_gateway::front::{http, page};
-use highwater_gateway::{Desk, DeskFault, WindowOpened};
+use highwater_gateway::{ApprovalFault, ApprovalService, WindowOpened};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
@@ -75,13 +75,13 @@ pub(crate) struct Passkeys {
 // === impl Passkeys ===
 
 impl Passkeys {
-    async fn of(desk: &Desk, may_enroll: bool) -> Result<Self, DeskFault> {
-        let alone = desk.with_one_passkey().await?;
-        if !may_enroll || !desk.credentials().await?.is_empty() {
+    async fn of(approval_service: &ApprovalService, may_enroll: bool) -> Result<Self, ApprovalFault> {
+        let alone = approval_service.with_one_passkey().await?;
+        if !may_enroll || !approval_service.credentials().await?.is_empty() {
             return Ok(Self { alone, opened: None });
         }
-        let window = desk.open_window(&UserId::new(OWNER), "serve").await?;
-        let url = desk.enrollment_url(&window)?;
+        let window = approval_service.open_window(&UserId::new(OWNER), "serve").await?;
+        let url = approval_service.enrollment_url(&window)?;
         // A browser may take its time, and clients can come meanwhile.
         std::thread::spawn(move || browser::open(&url));
         Ok(Self { alone, opened: Some(window) })
@@ -102,8 +102,8 @@ impl Life<'_> {
         let drain = settings.limits.drain;
         let port = page.as_ref().map(|page| page.port);
         let gateway = plan.start(settings.clone(), &held.data_dir, port).await?;
-        if let Some(desk) = gateway.desk() {
-            desk.announce_with(move |question| announce.tell(question));
+        if let Some(approval_service) = gateway.approval_service() {
+            approval_service.announce_with(move |question| announce.tell(question));
         }
         let mut follower = Follower::new(plan.clone(), Arc::clone(&gateway), settings);
 
@@ -131,9 +131,9 @@ impl Life<'_> {
             tokio::spawn(page::serve(gateway, page.origin, page.listeners, stopping))
         });
         let serving = tokio::spawn(http::serve(Arc::clone(&gateway), listeners, stopping));
-        let passkeys = match gateway.desk() {
+        let passkeys = match gateway.approval_service() {
             // Only a hint; a store that cannot say it now is told of by whatever needs it.
-            Some(desk) => Passkeys::of(desk, may_enroll).await.unwrap_or_default(),
+            Some(approval_service) => Passkeys::of(approval_service, may_enroll).await.unwrap_or_default(),
             None => Passkeys::default(),
         };
         ready(&passkeys);

@@ -14,7 +14,7 @@ const LARGEST: u64 = 4 << 20;
 const LARGEST_BEFORE: usize = 64 << 10;
 
 /// The one log of this process.
-static LOG: LogFile = LogFile { state: Mutex::new(State::Before(Vec::new())) };
+static LOG: LogFile = LogFile { state: Mutex::new(LogTarget::Before(Vec::new())) };
 
 /// Where a gateway logs to.
 pub(crate) fn current(data: &Path) -> PathBuf {
@@ -32,10 +32,10 @@ pub(crate) struct Sink;
 
 /// The log of a process.
 struct LogFile {
-    state: Mutex<State>,
+    state: Mutex<LogTarget>,
 }
 
-enum State {
+enum LogTarget {
     /// It is not known yet where the data directory is, or whose.
     Before(Vec<u8>),
     Open(Open),
@@ -52,10 +52,10 @@ struct Open {
 /// From here on the log goes to the data directory, which must be ours alone.
 pub(crate) fn open(data: &Path) {
     let mut state = LOG.state();
-    let State::Before(before) = &*state else { return };
+    let LogTarget::Before(before) = &*state else { return };
     let opened = Open::of(data).and_then(|mut open| open.write(before).map(|()| open));
     let failure = opened.as_ref().err().map(ToString::to_string);
-    *state = opened.map_or(State::Broken, State::Open);
+    *state = opened.map_or(LogTarget::Broken, LogTarget::Open);
     drop(state);
     if let Some(error) = failure {
         tracing::warn!(error, "`gateway.log` cannot be written, so `highwater logs` has nothing to show");
@@ -65,7 +65,7 @@ pub(crate) fn open(data: &Path) {
 // === impl LogFile ===
 
 impl LogFile {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LogTarget> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -97,14 +97,14 @@ impl Write for Sink {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = LOG.state();
         match &mut *state {
-            State::Before(before) if before.len() + line.len() <= LARGEST_BEFORE => {
+            LogTarget::Before(before) if before.len() + line.len() <= LARGEST_BEFORE => {
                 before.extend_from_slice(line)
             }
-            State::Before(_) | State::Broken => {}
+            LogTarget::Before(_) | LogTarget::Broken => {}
             // A log that cannot be written stops nothing; standard error still has it.
-            State::Open(open) => {
+            LogTarget::Open(open) => {
                 if open.write(line).is_err() {
-                    *state = State::Broken;
+                    *state = LogTarget::Broken;
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use highwater_config::{Listen, Settings, StoreSettings};
-use highwater_gateway::{DeskParts, Gateway, Parts};
+use highwater_gateway::{ApprovalServiceParts, Gateway, Parts};
 use highwater_store::{DataDir, DataDirLock, GatewayTokens, Secret, Store, StoreOptions, StorePlace};
 
 use crate::configuration;
@@ -76,7 +76,10 @@ impl Plan {
             Some(port) => {
                 let (origin, rp_id) = settings.approvals.origin(port);
                 let installation = store.installation(&rp_id, &origin).await.map_err(Failure::failed)?;
-                Some(DeskParts { installation, key: data_dir.receipt_key().map_err(Failure::failed)? })
+                Some(ApprovalServiceParts {
+                    installation,
+                    key: data_dir.receipt_key().map_err(Failure::failed)?,
+                })
             }
             None => None,
         };

@@ -61,7 +61,7 @@ pub fn param_headers(input_schema: &str) -> Result<Vec<ParamHeader>, InvalidSche
         return Ok(Vec::new());
     }
     let mut walk = Walk::default();
-    walk.schema(input_schema, Place::Top)?;
+    walk.schema(input_schema, SchemaPosition::Top)?;
     Ok(walk.found)
 }
 
@@ -161,7 +161,7 @@ fn exact_integer(text: &str) -> Option<i64> {
 
 /// Where a schema stands.
 #[derive(Clone, Copy)]
-enum Place {
+enum SchemaPosition {
     Top,
     /// Reached from the top through `properties` alone.
     Property,
@@ -178,7 +178,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn schema(&mut self, schema: &str, place: Place) -> Result<(), InvalidSchemaHeader> {
+    fn schema(&mut self, schema: &str, place: SchemaPosition) -> Result<(), InvalidSchemaHeader> {
         self.schemas += 1;
         if self.depth >= MAX_DEPTH || self.schemas > MAX_SCHEMAS {
             return Err(InvalidSchemaHeader::TooComplex);
@@ -190,7 +190,7 @@ impl Walk {
                 "properties" => self.properties(value, place)?,
                 "patternProperties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies" => {
                     for (_, inner) in members(value) {
-                        self.schema(inner, Place::Elsewhere)?;
+                        self.schema(inner, SchemaPosition::Elsewhere)?;
                     }
                 }
                 "items"
@@ -212,10 +212,10 @@ impl Walk {
                     // A schema, or an array of them; on anything else both walks do nothing.
                     if is_array(value) {
                         for inner in elements(value) {
-                            self.schema(inner, Place::Elsewhere)?;
+                            self.schema(inner, SchemaPosition::Elsewhere)?;
                         }
                     } else {
-                        self.schema(value, Place::Elsewhere)?;
+                        self.schema(value, SchemaPosition::Elsewhere)?;
                     }
                 }
                 _ => {}
@@ -225,10 +225,10 @@ impl Walk {
         Ok(())
     }
 
-    fn properties(&mut self, properties: &str, place: Place) -> Result<(), InvalidSchemaHeader> {
+    fn properties(&mut self, properties: &str, place: SchemaPosition) -> Result<(), InvalidSchemaHeader> {
         let inner_place = match place {
-            Place::Top | Place::Property => Place::Property,
-            Place::Elsewhere => Place::Elsewhere,
+            SchemaPosition::Top | SchemaPosition::Property => SchemaPosition::Property,
+            SchemaPosition::Elsewhere => SchemaPosition::Elsewhere,
         };
         for (key, inner) in members(properties) {
             self.path.push(key.into_owned());
@@ -238,9 +238,9 @@ impl Walk {
         Ok(())
     }
 
-    fn header(&mut self, schema: &str, name: &str, place: Place) -> Result<(), InvalidSchemaHeader> {
+    fn header(&mut self, schema: &str, name: &str, place: SchemaPosition) -> Result<(), InvalidSchemaHeader> {
         let at = || self.path.join(".");
-        if !matches!(place, Place::Property) {
+        if !matches!(place, SchemaPosition::Property) {
             return Err(InvalidSchemaHeader::Unreachable(at()));
         }
         let Some(name) = unquote(name).filter(|name| is_token(name)) else {

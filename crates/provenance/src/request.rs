@@ -15,13 +15,13 @@ pub const PROMPT_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
     /// The last ones, oldest first.
-    last: VecDeque<Turn>,
+    last: VecDeque<UserTurn>,
     /// How many there were before them.
     gone: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Turn {
+struct UserTurn {
     key: Arc<str>,
     text: Arc<Text>,
     /// Whether something was done in it.
@@ -43,7 +43,7 @@ impl Turns {
             turn.text = text;
             return;
         }
-        self.last.push_back(Turn { key: key.into(), text, acted: false });
+        self.last.push_back(UserTurn { key: key.into(), text, acted: false });
         if self.last.len() > OPEN_TURNS {
             self.last.pop_front();
             self.gone += 1;
@@ -85,7 +85,7 @@ impl Turns {
         self.open().map(|turn| &*turn.text).collect()
     }
 
-    fn open(&self) -> impl Iterator<Item = &Turn> {
+    fn open(&self) -> impl Iterator<Item = &UserTurn> {
         let before = self.last.iter().rev().skip(1).take_while(|turn| !turn.acted);
         self.last.back().into_iter().chain(before)
     }

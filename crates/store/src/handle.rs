@@ -9,6 +9,7 @@ use highwater_core::label::{Label, TextSet};
 use tokio::time::{Instant, timeout};
 
 use crate::StoreError;
+use crate::admin::Declassified;
 use crate::clock;
 use crate::entry::{Entry, SEEN_EVERY, SessionState};
 use crate::joined::{Joined, Release};
@@ -17,7 +18,6 @@ use crate::operation::{
     BeginHosted, CloseEpoch, Closing, Declassify, DropPending, Durability, End, Enter, Found, GoesAlong,
     Join, JoinPending, Lower, Lowering, ReadSession, Seen,
 };
-use crate::people::Declassified;
 use crate::store::Inner;
 use crate::way::{Way, millis, noted_every};
 

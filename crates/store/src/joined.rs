@@ -26,12 +26,12 @@ use crate::{SessionHandle, StoreError};
 #[derive(Debug)]
 pub struct Joined {
     state: Arc<SessionState>,
-    hold: Hold,
+    hold: Lease,
 }
 
 /// What keeps the label from going down before the release.
 #[derive(Debug)]
-enum Hold {
+enum Lease {
     /// Nobody lowers while this is held.
     Gate { _release: Release },
     /// Nobody lowers before this much later.
@@ -50,7 +50,7 @@ pub(crate) struct Release(Arc<Entry>);
 
 impl Joined {
     pub(crate) fn held(state: Arc<SessionState>, release: Release) -> Self {
-        Self { state, hold: Hold::Gate { _release: release } }
+        Self { state, hold: Lease::Gate { _release: release } }
     }
 
     pub(crate) fn for_a_while(
@@ -60,24 +60,24 @@ impl Joined {
         since: Instant,
         within: Duration,
     ) -> Self {
-        Self { state, hold: Hold::Time { handle, label, since, within } }
+        Self { state, hold: Lease::Time { handle, label, since, within } }
     }
 
     /// For a label that adds nothing to any. A session that is not known counts as having read everything.
     pub(crate) fn nothing(known: Option<Arc<SessionState>>) -> Self {
-        Self { state: known.unwrap_or_else(unknown), hold: Hold::Nothing }
+        Self { state: known.unwrap_or_else(unknown), hold: Lease::Nothing }
     }
 
     /// For a label that waits for the store to come back.
     pub(crate) fn later(known: Option<Arc<SessionState>>, label: &Label) -> Self {
         let mut state = known.unwrap_or_else(unknown);
         Arc::make_mut(&mut state).label.join(label);
-        Self { state, hold: Hold::Later }
+        Self { state, hold: Lease::Later }
     }
 
     /// Whether the label waits for the store to come back.
     pub fn is_postponed(&self) -> bool {
-        matches!(self.hold, Hold::Later)
+        matches!(self.hold, Lease::Later)
     }
 
     /// The session with the label in it.
@@ -93,8 +93,8 @@ impl Joined {
     /// Whether the proof still holds. On a single node it always does.
     pub fn is_fresh(&self) -> bool {
         match &self.hold {
-            Hold::Gate { .. } | Hold::Nothing | Hold::Later => true,
-            Hold::Time { since, within, .. } => since.elapsed() < *within,
+            Lease::Gate { .. } | Lease::Nothing | Lease::Later => true,
+            Lease::Time { since, within, .. } => since.elapsed() < *within,
         }
     }
 
@@ -107,7 +107,7 @@ impl Joined {
         while !self.is_fresh() {
             match self.hold {
                 // A join and not a look: it must move the version, or a declassification would not see it.
-                Hold::Time { handle, label, .. } => {
+                Lease::Time { handle, label, .. } => {
                     self = match Box::pin(handle.write(&label)).await {
                         Ok(joined) => joined,
                         Err(error) => {
@@ -115,7 +115,7 @@ impl Joined {
                         }
                     }
                 }
-                Hold::Gate { .. } | Hold::Nothing | Hold::Later => return Ok(self),
+                Lease::Gate { .. } | Lease::Nothing | Lease::Later => return Ok(self),
             }
         }
         Ok(self)

@@ -1,12 +1,14 @@
 //! Memory that survives: the data directory with its lock and secrets, the audit log, what we learned about
 //! servers, and the labels of agent sessions and objects. Nothing here decides anything.
 
+mod admin;
 mod approval;
 mod audit_log;
 mod backend;
 mod cache;
 mod clock;
 mod data_dir;
+mod definitions_view;
 mod ended_sessions;
 mod entry;
 mod error;
@@ -16,13 +18,11 @@ mod handle;
 mod health;
 mod joined;
 mod key;
-mod look;
 mod marking;
 mod marks;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
 mod operation;
-mod people;
 mod pins;
 mod place;
 mod postgres;
@@ -37,6 +37,10 @@ mod testing;
 mod token;
 mod way;
 
+pub use admin::{
+    Context, Declassification, DeclassificationOutcome, Declassified, KeptTransport, Notice, SessionHistory,
+    SessionRecord, WayRecord,
+};
 pub use approval::{
     Added, ApprovalRequest, AskLimits, Asked, ChallengeUsed, CodeTried, EnrollmentWindow, Installation,
     MandateUsed, Need, PausedTool, Put, ReceiptDraft, ReceiptKey, Recovery, RememberedAnswer, RequestFilter,
@@ -57,10 +61,6 @@ pub use marking::{BeforeOwn, Cleared, MOST_MARKS, Marked};
 pub use marks::{MarkQuery, MetMarks};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::{Fault, Link, Memory, Passage};
-pub use people::{
-    Context, Declassification, DeclassificationOutcome, Declassified, KeptTransport, Notice, SessionHistory,
-    SessionRecord, WayRecord,
-};
 pub use pins::{
     Described, Description, Observation, PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided,
     StoredApproval, StoredPin, StoredText,

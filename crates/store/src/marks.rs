@@ -50,11 +50,11 @@ pub struct MetMarks {
 pub(crate) struct Marks {
     /// The servers that were ever marked. Most are not, which costs a look and no lock.
     servers: ArcSwap<HashSet<UpstreamId>>,
-    known: Mutex<HashMap<UpstreamId, Known>>,
+    known: Mutex<HashMap<UpstreamId, MarkCache>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct MarkCache {
     seq: i64,
     generation: i64,
     index: MarkIndex,
@@ -112,7 +112,7 @@ impl Marks {
         }
         let known = self.known();
         let indexes = asked.servers.iter().filter_map(|server| known.get(server));
-        let met = |known: &Known| known.index.met_by(asked.reading, text.as_ref(), asked.reader);
+        let met = |known: &MarkCache| known.index.met_by(asked.reading, text.as_ref(), asked.reader);
         MetMarks { marks: indexes.flat_map(met).collect(), text, held }
     }
 
@@ -160,7 +160,7 @@ impl Marks {
             self.note_server(upstream);
         }
         let mut all = self.known();
-        let known = all.entry(upstream.clone()).or_insert_with(Known::new);
+        let known = all.entry(upstream.clone()).or_insert_with(MarkCache::new);
         if new.generation < known.generation {
             // What was read is older than what is known.
             return;
@@ -180,7 +180,7 @@ impl Marks {
     pub(crate) fn add(&self, upstream: &UpstreamId, left: &Left) {
         self.note_server(upstream);
         let mut all = self.known();
-        let known = all.entry(upstream.clone()).or_insert_with(Known::new);
+        let known = all.entry(upstream.clone()).or_insert_with(MarkCache::new);
         for mark in left.now.iter().map(|(mark, _)| mark).chain(&left.instead) {
             known.insert(mark.clone(), left.seq);
         }
@@ -220,14 +220,14 @@ impl Marks {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<UpstreamId, Known>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<UpstreamId, MarkCache>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 // === impl Known ===
 
-impl Known {
+impl MarkCache {
     fn new() -> Self {
         Self {
             seq: 0,

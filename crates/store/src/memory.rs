@@ -13,9 +13,9 @@ use std::time::Duration;
 use highwater_core::id::SessionKey;
 pub(crate) use model::Model;
 
+use crate::admin::SessionHistory;
 use crate::backend::Backend;
 use crate::operation::{Access, Durability, Operation};
-use crate::people::SessionHistory;
 use crate::{Store, StoreError, StoreOptions};
 
 /// A database in memory. Copies are the same database, so several stores can lie in it as replicas would.

@@ -13,6 +13,7 @@ use highwater_pins::PinKind;
 use tokio::sync::{broadcast, watch};
 use tokio::time::timeout;
 
+use crate::admin::{Context, KeptTransport, Notice, SessionHistory, SessionRecord};
 use crate::backend::Backend;
 use crate::cache::Cache;
 use crate::clock;
@@ -26,7 +27,6 @@ use crate::operation::{
     ListSessions, MintContext, Note, Observe, Operation, PinHistory, Prune, ReadAllMarks, ReadPins,
     ReadSession, ShowSession,
 };
-use crate::people::{Context, KeptTransport, Notice, SessionHistory, SessionRecord};
 use crate::pins::{Description, Observation, PinDecision, PinEvent, PinsDecided, StoredPin};
 use crate::place::{StoreOptions, StorePlace};
 use crate::postgres::Postgres;

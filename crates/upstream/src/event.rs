@@ -6,9 +6,9 @@ use highwater_core::id::UpstreamId;
 use highwater_mcp::frame::Frame;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::call_events::OpenQuestion;
 use crate::control::ListKind;
 use crate::error::{Cause, UpstreamError};
-use crate::pulse::OpenQuestion;
 use crate::upstream::HealthState;
 
 /// What comes before the answer to one call.

@@ -9,12 +9,12 @@ use highwater_core::id::UpstreamId;
 use highwater_mcp::era::Era;
 use highwater_mcp::frame::Frame;
 
+use crate::call_events::CallEvents;
 use crate::client_session::ClientSession;
 use crate::error::{Cause, UpstreamError};
 use crate::event::{Notice, NoticeKind, NoticeSink};
 use crate::greeting::LEGACY_CAPABILITIES;
-use crate::pulse::CallEvents;
-use crate::stdio::Murmur;
+use crate::stdio::StderrTail;
 use crate::upstream::World;
 use crate::{http, stdio};
 
@@ -76,7 +76,7 @@ pub(crate) struct LinkWorld {
     /// What the gateway gave to all its upstreams.
     pub(crate) world: Arc<World>,
     /// The last lines a child wrote to stderr.
-    pub(crate) murmur: Arc<Murmur>,
+    pub(crate) stderr_tail: Arc<StderrTail>,
     /// The endpoint and its connections, once it was used over HTTP.
     pub(crate) endpoint: Arc<OnceLock<Arc<http::Wire>>>,
     numbers: Arc<AtomicU64>,
@@ -189,7 +189,7 @@ impl LinkWorld {
             union: LEGACY_CAPABILITIES.into(),
             session: None,
             world,
-            murmur: Arc::default(),
+            stderr_tail: Arc::default(),
             endpoint: Arc::default(),
             numbers: Arc::default(),
             breaks: Arc::default(),

@@ -1,4 +1,4 @@
-//! What the rest of the program knows of a server: the two doors, and how it is doing. The road is tried against
+//! What the rest of the program knows of a server: the two ways, and how it is doing. The road is tried against
 //! anything that has them.
 
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use crate::error::UpstreamError;
 use crate::event::CallSink;
 use crate::link::Greeting;
 use crate::spec::ServerSpec;
-use crate::upstream::{CallClient, Health, Reply, Turn, Upstream};
+use crate::upstream::{CallClient, Health, Reply, Upstream, WriteTurn};
 
 /// Something that is under way at a server.
 pub type Performing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -38,7 +38,7 @@ pub trait Perform: Send + Sync {
     fn breaks(&self) -> u64;
 
     /// Takes a place in the line of writes, if this server has one.
-    fn line_up(&self) -> Result<Option<Turn>, UpstreamError>;
+    fn enqueue(&self) -> Result<Option<WriteTurn>, UpstreamError>;
 
     /// What the server says of itself; connects if need be.
     fn greet(&self) -> Performing<'_, Result<Arc<Greeting>, UpstreamError>>;
@@ -53,7 +53,7 @@ pub trait Perform: Send + Sync {
         permitted: PermittedAction,
         client: CallClient<'a>,
         events: &'a CallSink,
-        turn: Option<Turn>,
+        turn: Option<WriteTurn>,
     ) -> Performing<'a, Result<Reply, UpstreamError>>;
 
     /// A legacy client is connected and may use this server.
@@ -98,8 +98,8 @@ impl Perform for Arc<Upstream> {
         Upstream::breaks(self)
     }
 
-    fn line_up(&self) -> Result<Option<Turn>, UpstreamError> {
-        Upstream::line_up(self)
+    fn enqueue(&self) -> Result<Option<WriteTurn>, UpstreamError> {
+        Upstream::enqueue(self)
     }
 
     fn greet(&self) -> Performing<'_, Result<Arc<Greeting>, UpstreamError>> {
@@ -115,7 +115,7 @@ impl Perform for Arc<Upstream> {
         permitted: PermittedAction,
         client: CallClient<'a>,
         events: &'a CallSink,
-        turn: Option<Turn>,
+        turn: Option<WriteTurn>,
     ) -> Performing<'a, Result<Reply, UpstreamError>> {
         Box::pin(self.perform_for(permitted, client, events, turn))
     }

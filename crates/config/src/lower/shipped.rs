@@ -14,12 +14,12 @@ const PREFIX: &str = "builtin:";
 struct Shipped {
     name: &'static str,
     effect: &'static str,
-    when: &'static [(&'static str, Sought)],
+    when: &'static [(&'static str, FactKind)],
     message: &'static str,
 }
 
 /// What a fact must be.
-enum Sought {
+enum FactKind {
     True,
     Word(&'static str),
 }
@@ -29,7 +29,7 @@ enum Sought {
 const GRADUATED: &[Shipped] = &[Shipped {
     name: "graduated",
     effect: "confirm",
-    when: &[("tool.callWith", Sought::Word("call_tool_destructive")), ("tool.destructive", Sought::True)],
+    when: &[("tool.callWith", FactKind::Word("call_tool_destructive")), ("tool.destructive", FactKind::True)],
     message: "the call may destroy something",
 }];
 
@@ -65,10 +65,10 @@ impl Lowering<'_> {
 impl Shipped {
     fn source(&self, at: Span) -> RuleSource {
         let spanned = |text: &str| Spanned::new(text.to_owned(), span(at));
-        let test = |(fact, sought): &(&str, Sought)| {
+        let test = |(fact, sought): &(&str, FactKind)| {
             let value = match sought {
-                Sought::True => Written::Bool(true),
-                Sought::Word(word) => Written::Text((*word).to_owned()),
+                FactKind::True => Written::Bool(true),
+                FactKind::Word(word) => Written::Text((*word).to_owned()),
             };
             let value = ValueSource { span: span(at), value };
             ConditionSource::Test { fact: spanned(fact), operator: spanned("equals"), value }

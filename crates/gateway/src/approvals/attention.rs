@@ -12,7 +12,7 @@ use highwater_core::id::{ApprovalId, UserId};
 use highwater_store::ApprovalRequest;
 use tokio::sync::broadcast;
 
-use super::Desk;
+use super::ApprovalService;
 
 /// How long the desktop waits for further questions before it is told of those that came.
 const MOMENT: Duration = Duration::from_millis(500);
@@ -117,7 +117,7 @@ fn acts(questions: &[NewQuestion], inbox: &str, desktop: Desktop) -> Vec<Act> {
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// Learns where each new question is announced at once. Without it that is the log.
     pub fn announce_with(&self, announce: impl Fn(&NewQuestion) + Send + Sync + 'static) {
         // The program says it once, when it starts.

@@ -17,7 +17,7 @@ use highwater_store::{ApprovalRequest, Put, ReceiptDraft, StoredCredential};
 use super::options::{ChallengeEnvelope, Descriptor, RequestOptions};
 use super::requests::{note, rules_of, told_of};
 use super::view::{ApprovalState, ContextView};
-use super::{Desk, DeskFault, nonce, random_id};
+use super::{ApprovalFault, ApprovalService, nonce, random_id};
 use crate::gateway::now;
 
 /// A call that is signed by its own client, or an act of our own.
@@ -48,13 +48,13 @@ const PAGE: &str = "highwater/page";
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// Issues a challenge because a person pressed the button. `user` is who will sign; the asked person if none.
     pub async fn challenge(
         &self,
         id: &ApprovalId,
         user: Option<&UserId>,
-    ) -> Result<ChallengeEnvelope, DeskFault> {
+    ) -> Result<ChallengeEnvelope, ApprovalFault> {
         let request = self.pending(id).await?;
         let user = user.unwrap_or(&request.user);
         let is_asked = match &request.need.quorum {
@@ -62,7 +62,7 @@ impl Desk {
             None => *user == request.user,
         };
         if !is_asked {
-            return Err(DeskFault::NotAsked);
+            return Err(ApprovalFault::NotAsked);
         }
         self.not_yet_signed(&request, user).await?;
         let proposed = Proposed {
@@ -79,9 +79,9 @@ impl Desk {
     }
 
     /// Of several who must sign each counts once. A second signature would be taken and change nothing, so it is refused.
-    async fn not_yet_signed(&self, request: &ApprovalRequest, user: &UserId) -> Result<(), DeskFault> {
+    async fn not_yet_signed(&self, request: &ApprovalRequest, user: &UserId) -> Result<(), ApprovalFault> {
         let signed = request.need.quorum.is_some() && self.signers(&request.id).await?.contains(user);
-        if signed { Err(DeskFault::AlreadySigned) } else { Ok(()) }
+        if signed { Err(ApprovalFault::AlreadySigned) } else { Ok(()) }
     }
 
     /// Issues a challenge for a call that its own client lets sign, or for an act of our own.
@@ -89,7 +89,7 @@ impl Desk {
         &self,
         proposed: &Proposed<'_>,
         request: Option<&ApprovalId>,
-    ) -> Result<ChallengeEnvelope, DeskFault> {
+    ) -> Result<ChallengeEnvelope, ApprovalFault> {
         let stored = self.store.credentials(Some(proposed.user)).await?;
         let proposal = Proposal {
             principal: proposed.principal,
@@ -108,8 +108,8 @@ impl Desk {
         // Stored before anybody can answer it.
         let record = match self.store.put_challenge(&record, request).await? {
             Put::Done(record) => record,
-            Put::TooMany => return Err(DeskFault::TooMany),
-            Put::Resetting => return Err(DeskFault::Resetting),
+            Put::TooMany => return Err(ApprovalFault::TooMany),
+            Put::Resetting => return Err(ApprovalFault::Resetting),
         };
         let upstream = record.upstream.as_ref().map(|upstream| upstream.as_str());
         Ok(ChallengeEnvelope {
@@ -132,8 +132,8 @@ impl Desk {
         id: &ApprovalId,
         challenge: &ChallengeId,
         response: &str,
-    ) -> Result<ApprovalState, DeskFault> {
-        let request = self.store.request(id).await?.ok_or(DeskFault::Unknown)?;
+    ) -> Result<ApprovalState, ApprovalFault> {
+        let request = self.store.request(id).await?.ok_or(ApprovalFault::Unknown)?;
         let evidence = Evidence::of_page(challenge.clone(), response)?;
         if request.need.quorum.is_some()
             && let (Some((record, _)), _) = self.store.challenge_and_credential(challenge, None).await?
@@ -169,7 +169,7 @@ impl Desk {
         evidence: &Evidence,
         call: &ApprovalCall<'_>,
         around: &Around,
-    ) -> Result<(SpentApproval, String), DeskFault> {
+    ) -> Result<(SpentApproval, String), ApprovalFault> {
         let signed = self.sign(evidence, call, None, around).await?;
         Ok((signed.spent, signed.receipt.receipt().id.clone()))
     }
@@ -180,7 +180,7 @@ impl Desk {
         act: ReservedAction,
         user: &UserId,
         arguments: &CanonicalArguments,
-    ) -> Result<ChallengeEnvelope, DeskFault> {
+    ) -> Result<ChallengeEnvelope, ApprovalFault> {
         let (principal, tool) = (Principal::new(PAGE), ToolName::reserved(act));
         let proposed = Proposed {
             principal: &principal,
@@ -202,7 +202,7 @@ impl Desk {
         act: ReservedAction,
         challenge: &ChallengeId,
         response: &str,
-    ) -> Result<OwnAct, DeskFault> {
+    ) -> Result<OwnAct, ApprovalFault> {
         let evidence = Evidence::of_page(challenge.clone(), response)?;
         let (found, _) = self.store.challenge_and_credential(challenge, evidence.credential()).await?;
         let (record, _) = found.ok_or(ApprovalReason::ChallengeUnknown)?;
@@ -228,7 +228,7 @@ impl Desk {
         call: &ApprovalCall<'_>,
         request: Option<&ApprovalRequest>,
         around: &Around,
-    ) -> Result<Signed, DeskFault> {
+    ) -> Result<Signed, ApprovalFault> {
         // One consistent read of both (G24).
         let (found, credential) =
             self.store.challenge_and_credential(evidence.challenge(), evidence.credential()).await?;
@@ -246,7 +246,7 @@ impl Desk {
         let spent = verified
             .spend(used.outcome)
             .inspect_err(|reason| self.record_rejection(call, request, &(*reason).into()))?;
-        let receipt = used.receipt.ok_or(DeskFault::Unknown)?;
+        let receipt = used.receipt.ok_or(ApprovalFault::Unknown)?;
         self.record_signature(&spent, &stored, request, &receipt, around)?;
         Ok(Signed { spent, receipt: *receipt, state: used.request.map(Into::into) })
     }
@@ -258,7 +258,7 @@ impl Desk {
         credential: &Credential,
         request: Option<&ApprovalRequest>,
         around: &Around,
-    ) -> Result<ReceiptDraft, DeskFault> {
+    ) -> Result<ReceiptDraft, ApprovalFault> {
         let id = format!("rcp_{}", random_id()?);
         let circumstances = Circumstances {
             id: &id,
@@ -282,7 +282,7 @@ impl Desk {
         request: Option<&ApprovalRequest>,
         receipt: &SignedReceipt,
         around: &Around,
-    ) -> Result<(), DeskFault> {
+    ) -> Result<(), ApprovalFault> {
         let (user, credential) = (spent.verified().user(), stored.credential.id.to_string());
         let digest = receipt.digest();
         let base = match request {

@@ -22,7 +22,7 @@ use super::options::{
     UserEntity,
 };
 use super::view::{CredentialView, WindowOpened};
-use super::{Desk, DeskFault, EnrollFrom, nonce, random};
+use super::{ApprovalFault, ApprovalService, EnrollFrom, nonce, random};
 use crate::gateway::now;
 
 /// What people call us, in the dialog of an authenticator.
@@ -39,12 +39,12 @@ const CODE_GROUP: usize = 4;
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// Opens an enrollment for a person and says how it is confirmed: by a code, which is printed for whoever opens it,
     /// or by a passkey that the person has already.
-    pub async fn open_window(&self, user: &UserId, by: &str) -> Result<WindowOpened, DeskFault> {
+    pub async fn open_window(&self, user: &UserId, by: &str) -> Result<WindowOpened, ApprovalFault> {
         if !is_user_name(user.as_str()) {
-            return Err(DeskFault::Unknown);
+            return Err(ApprovalFault::Unknown);
         }
         let passkeys = self.active_of(user).await?.len();
         let code = (passkeys == 0).then(new_code).transpose()?;
@@ -59,7 +59,7 @@ impl Desk {
         &self,
         user: Option<&UserId>,
         from: EnrollFrom<'_>,
-    ) -> Result<CreationOptions, DeskFault> {
+    ) -> Result<CreationOptions, ApprovalFault> {
         let user = user.ok_or(ApprovalReason::NoPendingEnrollment)?;
         let may = match from {
             EnrollFrom::Page { signed_in: true, .. } => true,
@@ -71,7 +71,7 @@ impl Desk {
             // The SEP has no reason for this; the nearest (G20).
             return Err(match from {
                 EnrollFrom::Mcp(_) => ApprovalReason::NoPendingEnrollment.into(),
-                EnrollFrom::Page { .. } => DeskFault::NoWindow,
+                EnrollFrom::Page { .. } => ApprovalFault::NoWindow,
             });
         }
         let handle = self.store.user_handle(user).await?;
@@ -112,7 +112,7 @@ impl Desk {
         &self,
         from: EnrollFrom<'_>,
         response: &str,
-    ) -> Result<CredentialView, DeskFault> {
+    ) -> Result<CredentialView, ApprovalFault> {
         let principal = from.principal();
         // Taken, and so used up, whatever comes of it (G9).
         let pending = self.store.take_enrollment(&principal).await?;
@@ -149,20 +149,24 @@ impl Desk {
     }
 
     /// Confirms a person's first passkey with the code that was printed for whoever opened the enrollment.
-    pub async fn confirm_by_code(&self, credential: &str, code: &str) -> Result<CredentialView, DeskFault> {
+    pub async fn confirm_by_code(
+        &self,
+        credential: &str,
+        code: &str,
+    ) -> Result<CredentialView, ApprovalFault> {
         let stored = self.dormant(credential).await?;
         let user = stored.credential.user.clone();
         // Further ones are for a passkey to confirm, whatever somebody read on a terminal.
         if self.has_active(&user).await? {
-            return Err(DeskFault::NeedsPasskey);
+            return Err(ApprovalFault::NeedsPasskey);
         }
         match self.store.try_code(&user, code_hash(code), now()).await? {
             CodeTried::Right => {}
             CodeTried::Wrong { left } => {
                 self.record(None, enrollment("wrong-code", "page", &user))?;
-                return Err(DeskFault::WrongCode { left });
+                return Err(ApprovalFault::WrongCode { left });
             }
-            CodeTried::Closed => return Err(DeskFault::NoWindow),
+            CodeTried::Closed => return Err(ApprovalFault::NoWindow),
         }
         let confirmed = self.confirmed(&stored, "code", None).await?;
         self.store.close_window(&user).await?;
@@ -170,7 +174,7 @@ impl Desk {
     }
 
     /// A challenge by which an existing passkey of the same person confirms a new one.
-    pub async fn confirm_challenge(&self, credential: &str) -> Result<ChallengeEnvelope, DeskFault> {
+    pub async fn confirm_challenge(&self, credential: &str) -> Result<ChallengeEnvelope, ApprovalFault> {
         let stored = self.dormant(credential).await?;
         let arguments = enrolled_as(&stored)?;
         self.issue_own(ReservedAction::Enroll, &stored.credential.user, &arguments).await
@@ -182,7 +186,7 @@ impl Desk {
         credential: &str,
         challenge: &ChallengeId,
         response: &str,
-    ) -> Result<CredentialView, DeskFault> {
+    ) -> Result<CredentialView, ApprovalFault> {
         let stored = self.dormant(credential).await?;
         let act = self.sign_own(ReservedAction::Enroll, challenge, response).await?;
         // The signature is over the id and the key of the new one, and must be of the same person.
@@ -198,7 +202,7 @@ impl Desk {
         credential: &str,
         by: &str,
         reason: &str,
-    ) -> Result<bool, DeskFault> {
+    ) -> Result<bool, ApprovalFault> {
         let stored = self.credential(credential).await?;
         let note = ApprovalNote {
             credential: Some(credential),
@@ -210,42 +214,42 @@ impl Desk {
     }
 
     /// Every passkey, with its enrollment record.
-    pub async fn credentials(&self) -> Result<Vec<CredentialView>, DeskFault> {
+    pub async fn credentials(&self) -> Result<Vec<CredentialView>, ApprovalFault> {
         Ok(self.store.credentials(None).await?.iter().map(CredentialView::of).collect())
     }
 
-    pub(super) async fn credential(&self, id: &str) -> Result<StoredCredential, DeskFault> {
-        let id = CredentialId::parse(id).ok_or(DeskFault::Unknown)?;
+    pub(super) async fn credential(&self, id: &str) -> Result<StoredCredential, ApprovalFault> {
+        let id = CredentialId::parse(id).ok_or(ApprovalFault::Unknown)?;
         let all = self.store.credentials(None).await?;
-        all.into_iter().find(|stored| stored.credential.id == id).ok_or(DeskFault::Unknown)
+        all.into_iter().find(|stored| stored.credential.id == id).ok_or(ApprovalFault::Unknown)
     }
 
-    async fn dormant(&self, id: &str) -> Result<StoredCredential, DeskFault> {
+    async fn dormant(&self, id: &str) -> Result<StoredCredential, ApprovalFault> {
         let stored = self.credential(id).await?;
         match stored.credential.standing {
             CredentialStanding::Dormant => self.still_let_in(&stored).map(|()| stored),
-            CredentialStanding::Active | CredentialStanding::Revoked => Err(DeskFault::Unknown),
+            CredentialStanding::Active | CredentialStanding::Revoked => Err(ApprovalFault::Unknown),
         }
     }
 
-    pub(super) async fn has_active(&self, user: &UserId) -> Result<bool, DeskFault> {
+    pub(super) async fn has_active(&self, user: &UserId) -> Result<bool, ApprovalFault> {
         Ok(!self.active_of(user).await?.is_empty())
     }
 
-    async fn active_of(&self, user: &UserId) -> Result<Vec<CredentialId>, DeskFault> {
+    async fn active_of(&self, user: &UserId) -> Result<Vec<CredentialId>, ApprovalFault> {
         let theirs = self.store.credentials(Some(user)).await?.into_iter().map(|stored| stored.credential);
         let active = theirs.filter(|credential| credential.standing == CredentialStanding::Active);
         Ok(active.map(|credential| credential.id).collect())
     }
 
     /// Everybody who has one passkey that counts and no other: if it is lost, so is their say, until a reset.
-    pub async fn with_one_passkey(&self) -> Result<Vec<UserId>, DeskFault> {
+    pub async fn with_one_passkey(&self) -> Result<Vec<UserId>, ApprovalFault> {
         Ok(with_one(&self.credentials().await?))
     }
 
     /// Takes down that a person knows what it means to have one passkey alone, and wants no second.
-    pub async fn accept_one_passkey(&self, user: &UserId) -> Result<(), DeskFault> {
-        let [only] = &*self.active_of(user).await? else { return Err(DeskFault::Unknown) };
+    pub async fn accept_one_passkey(&self, user: &UserId) -> Result<(), ApprovalFault> {
+        let [only] = &*self.active_of(user).await? else { return Err(ApprovalFault::Unknown) };
         let id = only.to_string();
         let base = enrollment("accepted-one-passkey", user.as_str(), user);
         self.record(None, ApprovalNote { credential: Some(&id), ..base })
@@ -257,7 +261,7 @@ impl Desk {
         by: &str,
         pending: Option<&PendingEnrollment>,
         rejection: Rejection,
-    ) -> Result<(), DeskFault> {
+    ) -> Result<(), ApprovalFault> {
         match (pending, rejection.fault) {
             (Some(pending), Some(fault)) => {
                 let words = fault.to_string();
@@ -269,7 +273,7 @@ impl Desk {
     }
 
     /// A passkey that was registered while everything was let in does not slip through a list made since.
-    fn still_let_in(&self, stored: &StoredCredential) -> Result<(), DeskFault> {
+    fn still_let_in(&self, stored: &StoredCredential) -> Result<(), ApprovalFault> {
         let settings = self.settings();
         let Some(list) = &settings.authenticators else { return Ok(()) };
         let demand = AttestationDemand::Listed(list, now());
@@ -283,12 +287,12 @@ impl Desk {
         stored: &StoredCredential,
         by: &str,
         receipt: Option<&str>,
-    ) -> Result<CredentialView, DeskFault> {
+    ) -> Result<CredentialView, ApprovalFault> {
         let id = stored.credential.id.to_string();
         let base = enrollment("confirmed-passkey", by, &stored.credential.user);
         self.record(None, ApprovalNote { credential: Some(&id), receipt, ..base })?;
         if !self.store.confirm_credential(&stored.credential.id, by, now()).await? {
-            return Err(DeskFault::Unknown);
+            return Err(ApprovalFault::Unknown);
         }
         Ok(CredentialView::of(&self.credential(&id).await?))
     }
@@ -316,7 +320,7 @@ pub(crate) fn with_one(credentials: &[CredentialView]) -> Vec<UserId> {
 }
 
 /// What a passkey signs to confirm another.
-fn enrolled_as(stored: &StoredCredential) -> Result<CanonicalArguments, DeskFault> {
+fn enrolled_as(stored: &StoredCredential) -> Result<CanonicalArguments, ApprovalFault> {
     let (id, key) = (stored.credential.id.to_string(), encode_base64url(stored.credential.key.as_cose()));
     let text = format!(
         r#"{{"credentialId":{},"publicKey":{},"user":{}}}"#,
@@ -324,7 +328,7 @@ fn enrolled_as(stored: &StoredCredential) -> Result<CanonicalArguments, DeskFaul
         quote(&key),
         quote(stored.credential.user.as_str())
     );
-    CanonicalArguments::read(Some(&text)).map_err(|_| DeskFault::Unknown)
+    CanonicalArguments::read(Some(&text)).map_err(|_| ApprovalFault::Unknown)
 }
 
 pub(super) fn enrollment<'a>(act: &'a str, by: &'a str, user: &'a UserId) -> ApprovalNote<'a> {
@@ -338,7 +342,7 @@ fn is_user_name(name: &str) -> bool {
 }
 
 /// A code for the terminal, in groups of four.
-fn new_code() -> Result<String, DeskFault> {
+fn new_code() -> Result<String, ApprovalFault> {
     let bytes: [u8; CODE_LENGTH] = random()?;
     let mut code = String::with_capacity(CODE_LENGTH + CODE_LENGTH / CODE_GROUP);
     for (index, byte) in bytes.into_iter().enumerate() {

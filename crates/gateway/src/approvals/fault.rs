@@ -1,4 +1,4 @@
-//! Why the desk did not do what it was asked.
+//! Why the approval service did not do what it was asked.
 
 use highwater_core::approval::{ApprovalReason, Rejection, TermsFault, Unmandated};
 use highwater_store::{AuditError, StoreError};
@@ -8,7 +8,7 @@ use super::view::ApprovalState;
 
 /// Why nothing was done.
 #[derive(Debug, Error)]
-pub enum DeskFault {
+pub enum ApprovalFault {
     /// The signature, the registration or what they belong to does not hold.
     #[error("{0}")]
     Rejected(Rejection),
@@ -82,7 +82,7 @@ pub enum DeskFault {
 
 // === impl DeskFault ===
 
-impl DeskFault {
+impl ApprovalFault {
     /// The word for it, for programs: the reason of SEP-2672 where it is one.
     pub fn word(&self) -> &'static str {
         match self {
@@ -107,13 +107,13 @@ impl DeskFault {
     }
 }
 
-impl From<Rejection> for DeskFault {
+impl From<Rejection> for ApprovalFault {
     fn from(rejection: Rejection) -> Self {
         Self::Rejected(rejection)
     }
 }
 
-impl From<ApprovalReason> for DeskFault {
+impl From<ApprovalReason> for ApprovalFault {
     fn from(reason: ApprovalReason) -> Self {
         Self::Rejected(reason.into())
     }

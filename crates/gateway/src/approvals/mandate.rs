@@ -21,7 +21,7 @@ use super::kept_label::{is_nothing_new, predicted};
 use super::options::ChallengeEnvelope;
 use super::scope::is_content;
 use super::view::MandateView;
-use super::{Around, By, Desk, DeskFault, random_id};
+use super::{ApprovalFault, ApprovalService, Around, By, random_id};
 use crate::gateway::now;
 
 /// A call that would rest on a mandate.
@@ -88,16 +88,16 @@ impl MandateSessions {
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// A challenge by which a person signs a mandate; `terms` are its JSON text.
     pub async fn mandate_challenge(
         &self,
         user: &UserId,
         terms: &str,
-    ) -> Result<ChallengeEnvelope, DeskFault> {
-        let terms =
-            CanonicalArguments::read(Some(terms)).map_err(|_| DeskFault::Mandate(Unmandated::Malformed))?;
-        self.checked(&Mandate::read(&terms).map_err(DeskFault::Mandate)?)?;
+    ) -> Result<ChallengeEnvelope, ApprovalFault> {
+        let terms = CanonicalArguments::read(Some(terms))
+            .map_err(|_| ApprovalFault::Mandate(Unmandated::Malformed))?;
+        self.checked(&Mandate::read(&terms).map_err(ApprovalFault::Mandate)?)?;
         self.issue_own(ReservedAction::Delegate, user, &terms).await
     }
 
@@ -106,9 +106,9 @@ impl Desk {
         &self,
         challenge: &ChallengeId,
         response: &str,
-    ) -> Result<MandateView, DeskFault> {
+    ) -> Result<MandateView, ApprovalFault> {
         let act = self.sign_own(ReservedAction::Delegate, challenge, response).await?;
-        let mandate = Mandate::read(&act.arguments).map_err(DeskFault::Mandate)?;
+        let mandate = Mandate::read(&act.arguments).map_err(ApprovalFault::Mandate)?;
         // It ends when one of its tools changes.
         let definitions = self.checked(&mandate)?;
         let stored = StoredMandate {
@@ -139,9 +139,9 @@ impl Desk {
     }
 
     /// The definitions of a mandate's tools, where its use would not be refused for what is known now.
-    fn checked(&self, mandate: &Mandate) -> Result<BTreeMap<String, String>, DeskFault> {
+    fn checked(&self, mandate: &Mandate) -> Result<BTreeMap<String, String>, ApprovalFault> {
         let refused =
-            |place: &str, why: String| DeskFault::Terms(TermsFault { place: place.to_owned(), why });
+            |place: &str, why: String| ApprovalFault::Terms(TermsFault { place: place.to_owned(), why });
         if !self.is_agent(mandate.agent()) {
             let why = format!("there is no token `{}`; `highwater token list` names all", mandate.agent());
             return Err(refused("agent", why));
@@ -165,19 +165,19 @@ impl Desk {
                 quorum: said.is_some_and(|said| said.quorum.is_some()),
                 verified_by_server: tool.gated,
             };
-            mandate.check(name, &delegated).map_err(DeskFault::Terms)?;
+            mandate.check(name, &delegated).map_err(ApprovalFault::Terms)?;
             definitions.insert(name.as_str().to_owned(), tool.definition.to_string());
         }
         Ok(definitions)
     }
 
     /// Every mandate.
-    pub async fn mandates(&self) -> Result<Vec<MandateView>, DeskFault> {
+    pub async fn mandates(&self) -> Result<Vec<MandateView>, ApprovalFault> {
         Ok(self.store.mandates(None, MOST).await?.into_iter().map(MandateView::of).collect())
     }
 
     /// Ends a mandate.
-    pub async fn revoke_mandate(&self, id: &str, by: By<'_>) -> Result<bool, DeskFault> {
+    pub async fn revoke_mandate(&self, id: &str, by: By<'_>) -> Result<bool, ApprovalFault> {
         let by = by.words();
         let note =
             ApprovalNote { act: "mandate-revoked", by: &by, detail: Some(id), ..ApprovalNote::default() };
@@ -189,7 +189,7 @@ impl Desk {
     pub(crate) async fn use_mandate(
         &self,
         call: &Mandated<'_>,
-    ) -> Result<Option<(StoredMandate, SpentMandate, String)>, DeskFault> {
+    ) -> Result<Option<(StoredMandate, SpentMandate, String)>, ApprovalFault> {
         for (stored, held, covered) in self.covering(call).await? {
             let draft = self.draft_use(&stored, call)?;
             let used = self.store.use_mandate(&stored.id, &draft, now()).await?;
@@ -214,7 +214,7 @@ impl Desk {
     }
 
     /// Whether a mandate covers the call. None is used.
-    pub(crate) async fn has_mandate(&self, call: &Mandated<'_>) -> Result<bool, DeskFault> {
+    pub(crate) async fn has_mandate(&self, call: &Mandated<'_>) -> Result<bool, ApprovalFault> {
         Ok(!self.covering(call).await?.is_empty())
     }
 
@@ -222,7 +222,7 @@ impl Desk {
     async fn covering(
         &self,
         call: &Mandated<'_>,
-    ) -> Result<Vec<(StoredMandate, Label, MandatedCall)>, DeskFault> {
+    ) -> Result<Vec<(StoredMandate, Label, MandatedCall)>, ApprovalFault> {
         let stored = self.store.mandates(Some(call.principal), MOST).await?.into_iter();
         Ok(stored
             .filter(|stored| stored.revoked.is_none())
@@ -256,7 +256,7 @@ impl Desk {
         Mandate::read(&stored.terms).ok()?.call(&within, self.server()).ok()
     }
 
-    fn draft_use(&self, stored: &StoredMandate, call: &Mandated<'_>) -> Result<ReceiptDraft, DeskFault> {
+    fn draft_use(&self, stored: &StoredMandate, call: &Mandated<'_>) -> Result<ReceiptDraft, ApprovalFault> {
         let id = format!("rcp_{}", random_id()?);
         let circumstances = Circumstances {
             id: &id,

@@ -15,11 +15,11 @@ use highwater_passkey::{ActionHash, ToolName};
 use highwater_pins::PinKind;
 use serde::Serialize;
 
-use super::{Desk, DeskFault, EnrollFrom, Proposed};
+use super::{ApprovalFault, ApprovalService, EnrollFrom, Proposed};
 use crate::catalog::{Gate, OwnTool};
 use crate::client::{Caller, Client};
 use crate::gateway::Gateway;
-use crate::greet::Unmet;
+use crate::handshake::Unmet;
 use crate::pipeline::through;
 
 /// What the names of the methods begin with.
@@ -43,14 +43,14 @@ impl Gateway {
         method: &str,
     ) -> Result<Vec<u8>, Unmet> {
         let unknown = || Unmet::new(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"));
-        let Some(desk) = self.desk() else {
+        let Some(approval_service) = self.approval_service() else {
             return Err(self.road.relay.unissued(client, method).unwrap_or_else(unknown));
         };
         let caller = client.caller();
         let result = match method {
-            "approval/enroll/begin" => self.enroll_begin(desk, caller).await,
-            "approval/enroll/finish" => self.enroll_finish(desk, caller, frame).await,
-            "approval/challenge/create" => self.create_challenge(desk, caller, frame).await,
+            "approval/enroll/begin" => self.enroll_begin(approval_service, caller).await,
+            "approval/enroll/finish" => self.enroll_finish(approval_service, caller, frame).await,
+            "approval/challenge/create" => self.create_challenge(approval_service, caller, frame).await,
             _ => return Err(unknown()),
         }?;
         client.note_approval();
@@ -62,19 +62,28 @@ impl Gateway {
         Ok(error_code::result_response(frame.id().unwrap_or("null"), &result))
     }
 
-    async fn enroll_begin(&self, desk: &Arc<Desk>, caller: &Caller) -> Result<String, Unmet> {
+    async fn enroll_begin(
+        &self,
+        approval_service: &Arc<ApprovalService>,
+        caller: &Caller,
+    ) -> Result<String, Unmet> {
         let user = caller.standing().user.clone();
-        let options = desk.enroll_begin(Some(&user), EnrollFrom::Mcp(&caller.principal)).await?;
+        let options = approval_service.enroll_begin(Some(&user), EnrollFrom::Mcp(&caller.principal)).await?;
         Ok(format!(r#""options":{}"#, text(&options)?))
     }
 
-    async fn enroll_finish(&self, desk: &Arc<Desk>, caller: &Caller, frame: &Frame) -> Result<String, Unmet> {
+    async fn enroll_finish(
+        &self,
+        approval_service: &Arc<ApprovalService>,
+        caller: &Caller,
+        frame: &Frame,
+    ) -> Result<String, Unmet> {
         let response = frame.param("response").filter(|response| is_object(response));
         let response =
             response.ok_or_else(|| Unmet::new(INVALID_PARAMS, "`params.response` is not an object"))?;
-        let enrolled = desk.enroll_finish(EnrollFrom::Mcp(&caller.principal), response).await?;
+        let enrolled = approval_service.enroll_finish(EnrollFrom::Mcp(&caller.principal), response).await?;
         // It counts once a person has confirmed it, and only the page takes that.
-        let confirm = format!("{}/enroll?user={user}", desk.origin(), user = enrolled.user);
+        let confirm = format!("{}/enroll?user={user}", approval_service.origin(), user = enrolled.user);
         Ok(format!(
             r#""success":true,"credentialId":{},"createdAt":{},"confirmUrl":{}"#,
             quote(&enrolled.id),
@@ -85,7 +94,7 @@ impl Gateway {
 
     async fn create_challenge(
         &self,
-        desk: &Arc<Desk>,
+        approval_service: &Arc<ApprovalService>,
         caller: &Caller,
         frame: &Frame,
     ) -> Result<String, Unmet> {
@@ -106,19 +115,23 @@ impl Gateway {
                 let inner = inner.ok_or_else(|| Unmet::new(INVALID_PARAMS, "`arguments.name` is missing"))?;
                 let given = arguments.and_then(|arguments| member(arguments, "arguments"));
                 let given = given.filter(|given| !highwater_mcp::text::is_null(given));
-                (self.asked_tool(desk, caller, &inner).await, through(&inner, given).map_err(unfit)?)
+                (
+                    self.asked_tool(approval_service, caller, &inner).await,
+                    through(&inner, given).map_err(unfit)?,
+                )
             }
             Some(OwnTool::Retrieve | OwnTool::Describe) => return Err(not_gated().into()),
             None => {
                 let canonical = CanonicalArguments::read(arguments).map_err(unfit)?;
-                (self.asked_tool(desk, caller, &name).await, canonical)
+                (self.asked_tool(approval_service, caller, &name).await, canonical)
             }
         };
         let asked = asked.ok_or_else(not_gated)?;
         let tool = ToolName::exposed(&name).map_err(|_| not_gated())?;
         if asked.by_several {
-            let url =
-                desk.url_for(&caller.principal, ActionHash::of(&tool, &canonical, desk.server())).await?;
+            let url = approval_service
+                .url_for(&caller.principal, ActionHash::of(&tool, &canonical, approval_service.server()))
+                .await?;
             let reason = ApprovalReason::NoEligibleCredential;
             let data = format!(r#"{{"reason":"{reason}","approvalUrl":{}}}"#, quote(&url));
             return Err(Unmet { data: Some(data), ..Rejection::from(reason).into() });
@@ -134,13 +147,18 @@ impl Gateway {
             definition: asked.definition,
             arguments: &canonical,
         };
-        let envelope = text(&desk.issue(&proposed, None).await?)?;
+        let envelope = text(&approval_service.issue(&proposed, None).await?)?;
         let inner = envelope.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
         Ok(inner.unwrap_or_default().to_owned())
     }
 
     /// A tool that this caller may know of.
-    async fn asked_tool(&self, desk: &Arc<Desk>, caller: &Caller, name: &str) -> Option<Asked> {
+    async fn asked_tool(
+        &self,
+        approval_service: &Arc<ApprovalService>,
+        caller: &Caller,
+        name: &str,
+    ) -> Option<Asked> {
         let world = self.world.load_full();
         let server = world.virtual_server(&caller.virtual_server)?;
         let (tool, names) = server.find(|merged| merged.tools.get(name).cloned()).await?;
@@ -152,14 +170,14 @@ impl Gateway {
             return None;
         }
         let definition = names.contracts(&entry.upstream)?.definition(PinKind::Tool, &entry.name);
-        let settings = desk.settings();
+        let settings = approval_service.settings();
         let by_several =
             settings.tool(&entry.upstream, &entry.name).is_some_and(|tool| tool.quorum.is_some());
         Some(Asked { upstream: entry.upstream.clone(), definition, gate: tool.gate, by_several })
     }
 }
 
-fn not_gated() -> DeskFault {
+fn not_gated() -> ApprovalFault {
     ApprovalReason::ToolNotApprovedRequired.into()
 }
 
@@ -169,12 +187,12 @@ fn text(value: &impl Serialize) -> Result<String, Unmet> {
 
 // === impl Unmet ===
 
-impl From<DeskFault> for Unmet {
-    fn from(fault: DeskFault) -> Self {
+impl From<ApprovalFault> for Unmet {
+    fn from(fault: ApprovalFault) -> Self {
         match fault {
-            DeskFault::Rejected(rejection) => rejection.into(),
+            ApprovalFault::Rejected(rejection) => rejection.into(),
             // The SEP has no reason for this; the nearest.
-            DeskFault::Resetting => {
+            ApprovalFault::Resetting => {
                 let rejection = Rejection::from(ApprovalReason::NoEligibleCredential);
                 Self { message: fault.to_string(), ..rejection.into() }
             }

@@ -1,4 +1,4 @@
-//! The desk where people answer: requests, challenges, passkeys, mandates and what is remembered. It stands between the
+//! The approval service where people answer: requests, challenges, passkeys, mandates and what is remembered. It stands between the
 //! store, the road that asks and the page that people see. Nothing of it runs for a call that is simply allowed.
 
 mod attention;
@@ -9,7 +9,6 @@ mod fetched_pages;
 mod folder;
 mod kept_label;
 mod listed_things;
-mod look;
 mod mandate;
 mod methods;
 mod options;
@@ -24,15 +23,16 @@ mod sealing;
 mod sign_in;
 mod tickets;
 mod view;
+mod views;
 mod webhook;
 
 pub use attention::{NewQuestion, open_location};
-pub use fault::DeskFault;
+pub use fault::ApprovalFault;
 pub use options::{
     AuthenticatorSelection, ChallengeEnvelope, CreationOptions, Descriptor, KeyParameter, RequestOptions,
     RpEntity, UserEntity,
 };
-pub use parts::DeskParts;
+pub use parts::ApprovalServiceParts;
 pub use view::{
     AbsentView, ApprovalState, AskView, ContextView, ConversationView, CredentialView, EarlierMatters,
     EarlierView, FieldView, InboxView, ListedView, MandateView, NeedView, OpenedView, OriginView, PausedView,
@@ -78,8 +78,8 @@ const CHANGES: usize = 256;
 /// How often what is over is cleared.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 
-/// The desk.
-pub struct Desk {
+/// The approval service.
+pub struct ApprovalService {
     store: Store,
     audit: Arc<AuditLog>,
     party: RelyingParty,
@@ -161,21 +161,21 @@ impl By<'_> {
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     pub(crate) fn new(
-        parts: DeskParts,
+        parts: ApprovalServiceParts,
         store: Store,
         audit: Arc<AuditLog>,
         settings: ApprovalSettings,
     ) -> Arc<Self> {
-        let DeskParts { installation, key } = parts;
+        let ApprovalServiceParts { installation, key } = parts;
         let origins = std::iter::once(installation.origin.clone()).chain(settings.extra_origins.clone());
         let party = RelyingParty::new(installation.rp_id, origins, installation.server_id);
         let is_local = settings.public_url.is_none();
         let (messages, waiting) = Messages::new();
         let pages = broadcast::channel(CHANGES).0;
         let attention = Attention::new(&installation.origin, pages.clone());
-        let desk = Arc::new(Self {
+        let approval_service = Arc::new(Self {
             store,
             audit,
             party,
@@ -191,10 +191,10 @@ impl Desk {
             mandate_sessions: MandateSessions::default(),
             catalog: OnceLock::new(),
         });
-        waiting.send_for(&desk);
-        desk.follow_store();
-        desk.tidy_up();
-        desk
+        waiting.send_for(&approval_service);
+        approval_service.follow_store();
+        approval_service.tidy_up();
+        approval_service
     }
 
     /// Takes up a new configuration. The page's origin and the origins of native clients are those of the start.
@@ -265,12 +265,12 @@ impl Desk {
     /// Passes on what the store hears of, from this gateway and from others.
     fn follow_store(self: &Arc<Self>) {
         let mut heard = self.store.watch_approvals();
-        let desk = Arc::downgrade(self);
+        let approval_service = Arc::downgrade(self);
         tokio::spawn(async move {
             loop {
                 match heard.recv().await {
-                    Ok(id) => match desk.upgrade() {
-                        Some(desk) => desk.changed(&id),
+                    Ok(id) => match approval_service.upgrade() {
+                        Some(approval_service) => approval_service.changed(&id),
                         None => return,
                     },
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
@@ -282,20 +282,21 @@ impl Desk {
 
     /// Ends what has run out and clears what nobody needs any more, now and then.
     fn tidy_up(self: &Arc<Self>) {
-        let desk = Arc::downgrade(self);
+        let approval_service = Arc::downgrade(self);
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(TIDY_EVERY);
             loop {
                 ticks.tick().await;
-                let Some(desk) = desk.upgrade() else { return };
-                if let Err(error) = desk.store.expire_requests(&AskLimits::default(), now()).await {
+                let Some(approval_service) = approval_service.upgrade() else { return };
+                if let Err(error) = approval_service.store.expire_requests(&AskLimits::default(), now()).await
+                {
                     tracing::warn!(%error, "requests that are over could not be cleared");
                 }
             }
         });
     }
 
-    /// Does so once for a gateway that has no desk: what an earlier one left ends all the same.
+    /// Does so once for a gateway that has no approval service: what an earlier one left ends all the same.
     pub(crate) fn tidy_up_for_nobody(store: &Store) {
         let store = store.clone();
         tokio::spawn(async move {
@@ -306,7 +307,7 @@ impl Desk {
     }
 
     /// Puts something on record and forces it to disk: what people decide outlives a power cut.
-    fn record(&self, id: Option<&DecisionId>, note: ApprovalNote<'_>) -> Result<(), DeskFault> {
+    fn record(&self, id: Option<&DecisionId>, note: ApprovalNote<'_>) -> Result<(), ApprovalFault> {
         self.audit.append(&AuditEvent { time: now(), id, happened: Happened::Approval(note) })?;
         self.audit.flush()?;
         Ok(())
@@ -314,19 +315,19 @@ impl Desk {
 }
 
 /// Random bytes of the system.
-fn random<const N: usize>() -> Result<[u8; N], DeskFault> {
+fn random<const N: usize>() -> Result<[u8; N], ApprovalFault> {
     let mut bytes = [0; N];
     let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-    if filled.is_ok_and(|filled| filled == N) { Ok(bytes) } else { Err(DeskFault::NoEntropy) }
+    if filled.is_ok_and(|filled| filled == N) { Ok(bytes) } else { Err(ApprovalFault::NoEntropy) }
 }
 
 /// An identifier of 128 random bits.
-fn random_id() -> Result<String, DeskFault> {
+fn random_id() -> Result<String, ApprovalFault> {
     Ok(highwater_notation::encode_base64url(&random::<16>()?))
 }
 
 /// A nonce that is used once.
-fn nonce() -> Result<Nonce, DeskFault> {
+fn nonce() -> Result<Nonce, ApprovalFault> {
     random().map(Nonce)
 }
 

@@ -1,11 +1,11 @@
-//! What a desk is made from.
+//! What an approval service is made from.
 
 use std::sync::Arc;
 
 use highwater_store::{Installation, ReceiptKey};
 
-/// What a desk is made from.
-pub struct DeskParts {
+/// What an approval service is made from.
+pub struct ApprovalServiceParts {
     /// Which installation this is.
     pub installation: Installation,
     /// The gateway's own key.

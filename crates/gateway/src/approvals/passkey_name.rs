@@ -4,7 +4,7 @@ use highwater_audit::ApprovalNote;
 use highwater_notation::{Timestamp, to_iso};
 
 use super::enroll::enrollment;
-use super::{By, Desk, DeskFault};
+use super::{ApprovalFault, ApprovalService, By};
 
 /// How long a name may be. It stands in lists and in a sentence that people sign.
 const MAX_LENGTH: usize = 60;
@@ -36,22 +36,22 @@ pub(super) fn name(given: &str, transports: &[String], created: Timestamp) -> St
 }
 
 /// A name that can stand in one line.
-pub(crate) fn parse(text: &str) -> Result<String, DeskFault> {
+pub(crate) fn parse(text: &str) -> Result<String, ApprovalFault> {
     let name = text.trim();
     let fits = (1..=MAX_LENGTH).contains(&name.chars().count()) && !name.chars().any(char::is_control);
-    if fits { Ok(name.to_owned()) } else { Err(DeskFault::BadName { most: MAX_LENGTH }) }
+    if fits { Ok(name.to_owned()) } else { Err(ApprovalFault::BadName { most: MAX_LENGTH }) }
 }
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// Names a passkey. Its owner may, and the operator.
-    pub async fn rename_credential(&self, id: &str, name: &str, by: By<'_>) -> Result<bool, DeskFault> {
+    pub async fn rename_credential(&self, id: &str, name: &str, by: By<'_>) -> Result<bool, ApprovalFault> {
         let name = parse(name)?;
         let stored = self.credential(id).await?;
         match by {
-            By::User(user) if *user != stored.credential.user => return Err(DeskFault::NotAsked),
-            By::Client(_) => return Err(DeskFault::NotAsked),
+            By::User(user) if *user != stored.credential.user => return Err(ApprovalFault::NotAsked),
+            By::Client(_) => return Err(ApprovalFault::NotAsked),
             By::User(_) | By::Operator(_) => {}
         }
         if !self.store.rename_credential(&stored.credential.id, &name).await? {

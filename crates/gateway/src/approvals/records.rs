@@ -1,4 +1,4 @@
-//! What can be taken away from the desk: receipts, and the enrollment records they are checked with.
+//! What can be taken away from the approval service: receipts, and the enrollment records they are checked with.
 
 use highwater_core::approval::CredentialStanding;
 use highwater_notation::{encode_base64url, to_iso};
@@ -6,25 +6,25 @@ use highwater_passkey::attested_by;
 use highwater_receipts::SignedReceipt;
 use serde_json::{Value, json};
 
-use super::{Desk, DeskFault};
+use super::{ApprovalFault, ApprovalService};
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// Receipts of this gateway's chain, from a place on.
-    pub async fn receipts(&self, from: u64, most: u32) -> Result<Vec<SignedReceipt>, DeskFault> {
+    pub async fn receipts(&self, from: u64, most: u32) -> Result<Vec<SignedReceipt>, ApprovalFault> {
         let stored = self.store.receipts(self.key.chain(), from, most).await?;
         Ok(stored.iter().filter_map(|stored| SignedReceipt::parse(&stored.text)).collect())
     }
 
     /// One receipt.
-    pub async fn receipt(&self, id: &str) -> Result<Option<SignedReceipt>, DeskFault> {
+    pub async fn receipt(&self, id: &str) -> Result<Option<SignedReceipt>, ApprovalFault> {
         let stored = self.store.receipt(id).await?;
         Ok(stored.and_then(|stored| SignedReceipt::parse(&stored.text)))
     }
 
     /// Every passkey with everything that was kept of its enrollment, for whoever checks receipts.
-    pub async fn enrollments(&self) -> Result<Vec<Value>, DeskFault> {
+    pub async fn enrollments(&self) -> Result<Vec<Value>, ApprovalFault> {
         let stored = self.store.credentials(None).await?;
         Ok(stored
             .iter()

@@ -17,7 +17,7 @@ use super::listed_things::ListedThings;
 use super::requests::told_of;
 use super::scope::{AskedCall, Rememberable, Surface, Values};
 use super::view::{ContextView, RememberScope};
-use super::{By, Desk, DeskFault, random_id};
+use super::{ApprovalFault, ApprovalService, By, random_id};
 use crate::gateway::now;
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
@@ -75,9 +75,9 @@ impl Offer {
     }
 
     /// The answer as it is kept for this scope, where it is offered there.
-    fn taken(self, scope: RememberScope, surface: Surface) -> Result<RememberedAnswer, DeskFault> {
+    fn taken(self, scope: RememberScope, surface: Surface) -> Result<RememberedAnswer, ApprovalFault> {
         let created = now();
-        let targets = self.same.kept(scope, surface).ok_or(DeskFault::NotRememberable)?;
+        let targets = self.same.kept(scope, surface).ok_or(ApprovalFault::NotRememberable)?;
         let lasts = match scope {
             RememberScope::Session | RememberScope::Host | RememberScope::Folder | RememberScope::Listed => {
                 24 * HOUR_MS
@@ -109,7 +109,7 @@ impl Offer {
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// For how long an answer to this request may be remembered.
     pub(super) fn scopes(&self, request: &ApprovalRequest, context: &ContextView) -> Vec<RememberScope> {
         match Offer::of(request, context) {
@@ -123,9 +123,9 @@ impl Desk {
         &self,
         request: &ApprovalRequest,
         scope: RememberScope,
-    ) -> Result<RememberedAnswer, DeskFault> {
+    ) -> Result<RememberedAnswer, ApprovalFault> {
         let context: ContextView = serde_json::from_str(&request.shown).unwrap_or_default();
-        Offer::of(request, &context).ok_or(DeskFault::NotRememberable)?.taken(scope, Surface::Page)
+        Offer::of(request, &context).ok_or(ApprovalFault::NotRememberable)?.taken(scope, Surface::Page)
     }
 
     /// Keeps an answer that was given in a form, exactly as one that was given on the page.
@@ -134,12 +134,12 @@ impl Desk {
         offer: Offer,
         scope: RememberScope,
         by: By<'_>,
-    ) -> Result<(), DeskFault> {
+    ) -> Result<(), ApprovalFault> {
         self.keep(&offer.taken(scope, Surface::Form)?, &by.words()).await
     }
 
     /// Keeps an answer.
-    pub(super) async fn keep(&self, answer: &RememberedAnswer, by: &str) -> Result<(), DeskFault> {
+    pub(super) async fn keep(&self, answer: &RememberedAnswer, by: &str) -> Result<(), ApprovalFault> {
         let note = ApprovalNote {
             act: "remembered",
             by,
@@ -156,7 +156,7 @@ impl Desk {
     pub(crate) async fn recall(
         &self,
         recalled: &Recalled<'_>,
-    ) -> Result<Option<RememberedAnswer>, DeskFault> {
+    ) -> Result<Option<RememberedAnswer>, ApprovalFault> {
         let call = &recalled.call;
         if call.label.malicious() || recalled.definition.is_none() {
             return Ok(None);
@@ -193,7 +193,11 @@ impl Desk {
 
     /// Uses up the answer that was remembered when it was given, if no call has rested on it: whoever said yes once and
     /// for later has not said it once more.
-    pub(crate) async fn use_beside(&self, call: &Recalled<'_>, action: ActionHash) -> Result<(), DeskFault> {
+    pub(crate) async fn use_beside(
+        &self,
+        call: &Recalled<'_>,
+        action: ActionHash,
+    ) -> Result<(), ApprovalFault> {
         let filter = RequestFilter {
             principal: Some(call.principal.clone()),
             state: Some(RequestState::Approved),
@@ -208,7 +212,7 @@ impl Desk {
     }
 
     /// Forgets a remembered answer.
-    pub async fn forget(&self, id: &str, by: By<'_>) -> Result<bool, DeskFault> {
+    pub async fn forget(&self, id: &str, by: By<'_>) -> Result<bool, ApprovalFault> {
         let by = by.words();
         let note = ApprovalNote { act: "forgotten", by: &by, detail: Some(id), ..ApprovalNote::default() };
         self.record(None, note)?;

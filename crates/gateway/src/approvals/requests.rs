@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
 use super::view::{ApprovalState, ContextView, ConversationView, EarlierMatters};
-use super::{By, Desk, DeskFault, RememberScope, random_id};
+use super::{ApprovalFault, ApprovalService, By, RememberScope, random_id};
 use crate::gateway::now;
 
 /// How long a request waits for its answer.
@@ -80,9 +80,9 @@ pub(crate) fn rules_of(told: &Told) -> Vec<String> {
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// Asks a person, or joins a request for the same action that waits already.
-    pub(crate) async fn ask(&self, ask: NewAsk<'_>) -> Result<AskAnswer, DeskFault> {
+    pub(crate) async fn ask(&self, ask: NewAsk<'_>) -> Result<AskAnswer, ApprovalFault> {
         let created = now();
         let lifetime = if ask.quorum.is_some() { QUORUM_LIFETIME_MS } else { REQUEST_LIFETIME_MS };
         let request = ApprovalRequest {
@@ -131,7 +131,7 @@ impl Desk {
         &self,
         id: &ApprovalId,
         until: Instant,
-    ) -> Result<Option<ApprovalRequest>, DeskFault> {
+    ) -> Result<Option<ApprovalRequest>, ApprovalFault> {
         let mut changes = self.changes.subscribe();
         loop {
             let request = self.store.request(id).await?;
@@ -163,7 +163,7 @@ impl Desk {
         caller: (&Principal, &SessionKey),
         action: ActionHash,
         definition: Option<PinDigest>,
-    ) -> Result<GrantOutcome, DeskFault> {
+    ) -> Result<GrantOutcome, ApprovalFault> {
         let outcome = self.store.consume_grant(&request.id, caller, action, definition, now()).await?;
         if outcome == GrantOutcome::Consumed {
             self.changed(&request.id);
@@ -172,7 +172,7 @@ impl Desk {
     }
 
     /// Takes a round of a call that a person approved.
-    pub(crate) async fn take_round(&self, id: &str, ends: Timestamp) -> Result<RoundOutcome, DeskFault> {
+    pub(crate) async fn take_round(&self, id: &str, ends: Timestamp) -> Result<RoundOutcome, ApprovalFault> {
         Ok(self.store.take_round(id, ends, now()).await?)
     }
 
@@ -181,7 +181,7 @@ impl Desk {
         &self,
         principal: &Principal,
         action: ActionHash,
-    ) -> Result<String, DeskFault> {
+    ) -> Result<String, ApprovalFault> {
         let waiting = self.requests(Some(RequestState::Pending), MOST_LOOKED_AT).await?;
         let same = |request: &&ApprovalRequest| request.principal == *principal && request.action == action;
         let found = waiting.iter().find(same).map(|request| self.url(&request.id));
@@ -189,7 +189,7 @@ impl Desk {
     }
 
     /// Ends a request that its answer does not cover any more.
-    pub(crate) async fn end(&self, request: &ApprovalRequest, why: &str) -> Result<(), DeskFault> {
+    pub(crate) async fn end(&self, request: &ApprovalRequest, why: &str) -> Result<(), ApprovalFault> {
         if self.store.end_request(&request.id, now()).await? {
             let note = ApprovalNote { detail: Some(why), ..note("ended", "gateway", request) };
             self.record(None, note)?;
@@ -204,19 +204,19 @@ impl Desk {
         id: &ApprovalId,
         by: By<'_>,
         remember: Option<RememberScope>,
-    ) -> Result<ApprovalState, DeskFault> {
+    ) -> Result<ApprovalState, ApprovalFault> {
         let request = self.pending(id).await?;
         if request.kind != Effect::Confirm {
-            return Err(DeskFault::NeedsPasskey);
+            return Err(ApprovalFault::NeedsPasskey);
         }
         if conversation(&request).is_some_and(|it| it.matters == EarlierMatters::Blocks) {
-            return Err(DeskFault::NeedsWord);
+            return Err(ApprovalFault::NeedsWord);
         }
         let user = match by {
-            By::User(user) if *user != request.user => return Err(DeskFault::NotAsked),
-            By::Client(_) => return Err(DeskFault::NotAsked),
+            By::User(user) if *user != request.user => return Err(ApprovalFault::NotAsked),
+            By::Client(_) => return Err(ApprovalFault::NotAsked),
             // It was a passkey that let them in.
-            By::User(user) if self.is_resetting(user).await? => return Err(DeskFault::Resetting),
+            By::User(user) if self.is_resetting(user).await? => return Err(ApprovalFault::Resetting),
             By::User(user) => Some(user),
             By::Operator(_) => None,
         };
@@ -239,21 +239,21 @@ impl Desk {
         &self,
         id: &ApprovalId,
         by: By<'_>,
-    ) -> Result<(ApprovalRequest, ConversationView), DeskFault> {
+    ) -> Result<(ApprovalRequest, ConversationView), ApprovalFault> {
         let request = self.pending(id).await?;
         match by {
-            By::User(user) if *user != request.user => return Err(DeskFault::NotAsked),
-            By::Client(_) => return Err(DeskFault::NotAsked),
-            By::User(user) if self.is_resetting(user).await? => return Err(DeskFault::Resetting),
+            By::User(user) if *user != request.user => return Err(ApprovalFault::NotAsked),
+            By::Client(_) => return Err(ApprovalFault::NotAsked),
+            By::User(user) if self.is_resetting(user).await? => return Err(ApprovalFault::Resetting),
             By::User(_) | By::Operator(_) => {}
         }
         let conversation = conversation(&request).filter(|conversation| conversation.way.is_some());
-        conversation.map(|conversation| (request, conversation)).ok_or(DeskFault::NotPresumed)
+        conversation.map(|conversation| (request, conversation)).ok_or(ApprovalFault::NotPresumed)
     }
 
     /// A person's answer that is not the word that this is a new conversation says that it is the same one: what was read
     /// before the silence counts.
-    async fn settle_earlier(&self, request: &ApprovalRequest) -> Result<(), DeskFault> {
+    async fn settle_earlier(&self, request: &ApprovalRequest) -> Result<(), ApprovalFault> {
         let Some(conversation) = conversation(request) else { return Ok(()) };
         // Whose conversation it is no answer to one call says.
         if conversation.matters == EarlierMatters::No || conversation.opened.is_some() {
@@ -266,7 +266,7 @@ impl Desk {
     }
 
     /// Says no. Anybody may.
-    pub async fn decline(&self, id: &ApprovalId, by: By<'_>) -> Result<bool, DeskFault> {
+    pub async fn decline(&self, id: &ApprovalId, by: By<'_>) -> Result<bool, ApprovalFault> {
         let Some(request) = self.store.request(id).await? else { return Ok(false) };
         let words = by.words();
         // A client that does not show the page says nothing of the conversation.
@@ -283,8 +283,8 @@ impl Desk {
     }
 
     /// Lets people be asked about a tool again.
-    pub async fn resume(&self, principal: &str, tool: &str, by: By<'_>) -> Result<(), DeskFault> {
-        let name = ToolName::parse(tool).map_err(|_| DeskFault::Unknown)?;
+    pub async fn resume(&self, principal: &str, tool: &str, by: By<'_>) -> Result<(), ApprovalFault> {
+        let name = ToolName::parse(tool).map_err(|_| ApprovalFault::Unknown)?;
         self.store.resume_tool(&Principal::new(principal), &name).await?;
         let (by, detail) = (by.words(), format!("for {principal}"));
         let note = ApprovalNote {
@@ -298,17 +298,17 @@ impl Desk {
     }
 
     /// A request that waits.
-    pub(super) async fn pending(&self, id: &ApprovalId) -> Result<ApprovalRequest, DeskFault> {
-        let request = self.store.request(id).await?.ok_or(DeskFault::Unknown)?;
+    pub(super) async fn pending(&self, id: &ApprovalId) -> Result<ApprovalRequest, ApprovalFault> {
+        let request = self.store.request(id).await?.ok_or(ApprovalFault::Unknown)?;
         match request.state {
             RequestState::Pending => Ok(request),
-            state => Err(DeskFault::Over(state.into())),
+            state => Err(ApprovalFault::Over(state.into())),
         }
     }
 
-    async fn over(&self, id: &ApprovalId) -> Result<DeskFault, DeskFault> {
+    async fn over(&self, id: &ApprovalId) -> Result<ApprovalFault, ApprovalFault> {
         let request = self.store.request(id).await?;
-        Ok(request.map_or(DeskFault::Unknown, |request| DeskFault::Over(request.state.into())))
+        Ok(request.map_or(ApprovalFault::Unknown, |request| ApprovalFault::Over(request.state.into())))
     }
 
     /// Every request that fits.
@@ -316,7 +316,7 @@ impl Desk {
         &self,
         state: Option<RequestState>,
         most: u32,
-    ) -> Result<Vec<ApprovalRequest>, DeskFault> {
+    ) -> Result<Vec<ApprovalRequest>, ApprovalFault> {
         Ok(self.store.requests(&RequestFilter { state, ..RequestFilter::default() }, most).await?)
     }
 }

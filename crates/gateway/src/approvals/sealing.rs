@@ -6,11 +6,11 @@ use highwater_core::label::Label;
 use highwater_receipts::{Receipt, may_be_sensitive};
 use highwater_store::ReceiptDraft;
 
-use super::{Around, Desk, DeskFault, random};
+use super::{ApprovalFault, ApprovalService, Around, random};
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// Whether receipts of a call are sealed. `tool` is the server's own name of it, where it is a tool. The operator's
     /// word on a tool goes before what labels and contracts say.
     pub(crate) fn seals(
@@ -28,11 +28,11 @@ impl Desk {
     }
 
     /// A receipt as it is to be stored.
-    pub(super) fn drafted(&self, receipt: Receipt, around: &Around) -> Result<ReceiptDraft, DeskFault> {
+    pub(super) fn drafted(&self, receipt: Receipt, around: &Around) -> Result<ReceiptDraft, ApprovalFault> {
         let receipt = if around.sealed {
-            let key = self.settings().auditor_key.ok_or(DeskFault::Unsealable)?;
+            let key = self.settings().auditor_key.ok_or(ApprovalFault::Unsealable)?;
             let once = [random()?, random()?, random()?, random()?];
-            receipt.sealed(&key, &once).ok_or(DeskFault::Unsealable)?
+            receipt.sealed(&key, &once).ok_or(ApprovalFault::Unsealable)?
         } else {
             receipt
         };
@@ -40,7 +40,7 @@ impl Desk {
     }
 
     /// The ids of the receipts of those who signed a request.
-    pub(crate) async fn receipts_for(&self, request: &ApprovalId) -> Result<Vec<String>, DeskFault> {
+    pub(crate) async fn receipts_for(&self, request: &ApprovalId) -> Result<Vec<String>, ApprovalFault> {
         Ok(self.store.receipts_of(request).await?.into_iter().map(|receipt| receipt.id).collect())
     }
 }

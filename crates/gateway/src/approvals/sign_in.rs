@@ -13,7 +13,7 @@ use highwater_notation::{Timestamp, encode_base64url, to_iso};
 use highwater_passkey::{CredentialId, Nonce, verify_assertion};
 
 use super::options::{ChallengeEnvelope, Descriptor, RequestOptions};
-use super::{Desk, DeskFault, nonce, random_id};
+use super::{ApprovalFault, ApprovalService, nonce, random_id};
 use crate::gateway::now;
 
 /// How many answers are kept within the lifetime of a challenge. Each took a passkey.
@@ -31,14 +31,14 @@ pub(super) struct SignIns {
 
 impl SignIns {
     /// A new challenge: its id, which begins with its time, and its bytes.
-    fn make(&self, now: Timestamp) -> Result<(String, Nonce), DeskFault> {
+    fn make(&self, now: Timestamp) -> Result<(String, Nonce), ApprovalFault> {
         let id = format!("{}.{}", now.0, random_id()?);
         let nonce = self.nonce_of(&id)?;
         Ok((id, nonce))
     }
 
     /// The bytes of a challenge that was given out within its lifetime.
-    fn given_out(&self, id: &str, now: Timestamp) -> Result<Nonce, DeskFault> {
+    fn given_out(&self, id: &str, now: Timestamp) -> Result<Nonce, ApprovalFault> {
         let made = id.split_once('.').and_then(|(made, _)| made.parse::<u64>().ok());
         let lives = |made: u64| made <= now.0 && now.0 - made < CHALLENGE_LIFETIME_MS;
         if !made.is_some_and(lives) {
@@ -48,11 +48,11 @@ impl SignIns {
     }
 
     /// Uses a challenge up, once somebody has signed it.
-    fn spend(&self, id: &str, now: Timestamp) -> Result<(), DeskFault> {
+    fn spend(&self, id: &str, now: Timestamp) -> Result<(), ApprovalFault> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|_, at| now.0.saturating_sub(at.0) < CHALLENGE_LIFETIME_MS);
         if used.len() >= MOST {
-            return Err(DeskFault::TooMany);
+            return Err(ApprovalFault::TooMany);
         }
         match used.insert(id.to_owned(), now) {
             None => Ok(()),
@@ -60,7 +60,7 @@ impl SignIns {
         }
     }
 
-    fn nonce_of(&self, id: &str) -> Result<Nonce, DeskFault> {
+    fn nonce_of(&self, id: &str) -> Result<Nonce, ApprovalFault> {
         let key = match self.key.get() {
             Some(key) => key,
             None => {
@@ -69,16 +69,16 @@ impl SignIns {
             }
         };
         let tag = hmac::sign(key, id.as_bytes());
-        let bytes = tag.as_ref().try_into().map_err(|_| DeskFault::NoEntropy)?;
+        let bytes = tag.as_ref().try_into().map_err(|_| ApprovalFault::NoEntropy)?;
         Ok(Nonce(bytes))
     }
 }
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// A challenge for signing in to the page. It approves nothing.
-    pub async fn sign_in_challenge(&self) -> Result<ChallengeEnvelope, DeskFault> {
+    pub async fn sign_in_challenge(&self) -> Result<ChallengeEnvelope, ApprovalFault> {
         let (id, nonce) = self.sign_ins.make(now())?;
         let known = self.store.credentials(None).await?;
         let active = known.iter().map(|stored| &stored.credential);
@@ -98,7 +98,7 @@ impl Desk {
     }
 
     /// Takes the signature over it and says who signed.
-    pub async fn sign_in(&self, challenge: &str, response: &str) -> Result<UserId, DeskFault> {
+    pub async fn sign_in(&self, challenge: &str, response: &str) -> Result<UserId, ApprovalFault> {
         let nonce = self.sign_ins.given_out(challenge, now())?;
         let id = string_member(response, "id").and_then(|id| CredentialId::parse(&id));
         let known = self.store.credentials(None).await?;

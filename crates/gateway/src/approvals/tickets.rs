@@ -11,7 +11,7 @@ use highwater_audit::ApprovalNote;
 use highwater_notation::{Timestamp, encode_base64url};
 
 use super::view::WindowOpened;
-use super::{Desk, DeskFault, random};
+use super::{ApprovalFault, ApprovalService, random};
 use crate::gateway::now;
 
 /// How long a browser may take to start.
@@ -48,7 +48,7 @@ impl Tickets {
         Self { enabled, kept: Mutex::default() }
     }
 
-    fn make(&self, gives: Gives, now: Timestamp) -> Result<Option<String>, DeskFault> {
+    fn make(&self, gives: Gives, now: Timestamp) -> Result<Option<String>, ApprovalFault> {
         if !self.enabled {
             return Ok(None);
         }
@@ -81,14 +81,14 @@ impl Tickets {
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// The address of a page for a browser that the operator's own program opens: whoever comes with it is signed in.
     pub fn signed_in_url(&self, url: &str) -> String {
         self.tickets.signed_in(url)
     }
 
     /// The address of an enrollment for such a browser: the code is typed by the page.
-    pub fn enrollment_url(&self, window: &WindowOpened) -> Result<String, DeskFault> {
+    pub fn enrollment_url(&self, window: &WindowOpened) -> Result<String, ApprovalFault> {
         let ticket = match &window.code {
             Some(code) => self.tickets.make(Gives::Code(code.clone()), now())?,
             None => None,
@@ -100,22 +100,22 @@ impl Desk {
     }
 
     /// Uses up a ticket that signs in. Who signs in is the operator, whose program made it.
-    pub(crate) fn sign_in_by_ticket(&self, ticket: &str) -> Result<(), DeskFault> {
+    pub(crate) fn sign_in_by_ticket(&self, ticket: &str) -> Result<(), ApprovalFault> {
         match self.tickets.take(ticket, now()) {
             Some(Gives::SignIn) => {
                 let note =
                     ApprovalNote { act: "signed-in", by: "operator ticket", ..ApprovalNote::default() };
                 self.record(None, note)
             }
-            Some(Gives::Code(_)) | None => Err(DeskFault::Unknown),
+            Some(Gives::Code(_)) | None => Err(ApprovalFault::Unknown),
         }
     }
 
     /// Uses up a ticket of an enrollment, for its code. Whether that still counts, the window says.
-    pub(crate) fn code_of_ticket(&self, ticket: &str) -> Result<String, DeskFault> {
+    pub(crate) fn code_of_ticket(&self, ticket: &str) -> Result<String, ApprovalFault> {
         match self.tickets.take(ticket, now()) {
             Some(Gives::Code(code)) => Ok(code),
-            Some(Gives::SignIn) | None => Err(DeskFault::Unknown),
+            Some(Gives::SignIn) | None => Err(ApprovalFault::Unknown),
         }
     }
 }

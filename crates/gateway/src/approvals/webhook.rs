@@ -17,7 +17,7 @@ use highwater_store::ApprovalRequest;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::{ApprovalState, Desk, random_id};
+use super::{ApprovalService, ApprovalState, random_id};
 use crate::gateway::now;
 
 /// How many messages wait to be sent. What comes beyond is in the inbox and in the log.
@@ -84,11 +84,14 @@ pub(super) struct Waiting(mpsc::Receiver<Message>);
 
 impl Waiting {
     /// Sends what comes, one after another, to wherever the configuration of that moment says.
-    pub(super) fn send_for(mut self, desk: &Arc<Desk>) {
-        let desk: Weak<Desk> = Arc::downgrade(desk);
+    pub(super) fn send_for(mut self, approval_service: &Arc<ApprovalService>) {
+        let approval_service: Weak<ApprovalService> = Arc::downgrade(approval_service);
         tokio::spawn(async move {
             while let Some(message) = self.0.recv().await {
-                let Some(webhook) = desk.upgrade().and_then(|desk| desk.settings().webhook.clone()) else {
+                let Some(webhook) = approval_service
+                    .upgrade()
+                    .and_then(|approval_service| approval_service.settings().webhook.clone())
+                else {
                     continue;
                 };
                 send(&webhook, &message).await;
@@ -99,7 +102,7 @@ impl Waiting {
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// Says that somebody must be asked.
     pub(super) fn tell_asked(&self, request: &ApprovalRequest) {
         self.tell("approval.requested", || self.about(request));

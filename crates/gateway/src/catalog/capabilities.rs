@@ -9,9 +9,9 @@ use highwater_mcp::edit::{Edit, edit_object};
 use highwater_mcp::era::Era;
 use highwater_mcp::text::{is_object, member, members, quote, unquote};
 
-use super::station::Station;
-use super::stock::Stock;
-use crate::greet::TASKS_EXTENSION;
+use super::server::CatalogServer;
+use super::server_listing::ServerListing;
+use crate::handshake::TASKS_EXTENSION;
 
 /// Capabilities that only one era has.
 const LEGACY_ONLY: &[&str] = &["tasks"];
@@ -25,17 +25,17 @@ const MODERN_ONLY: &[&str] = &["extensions"];
 /// `approvals` is whether calls can be approved here. It is said whatever the tools are: they may come later (S5).
 pub(crate) fn capabilities(
     era: Era,
-    shelves: &[(Arc<Station>, Option<Arc<Stock>>)],
+    shelves: &[(Arc<CatalogServer>, Option<Arc<ServerListing>>)],
     approvals: bool,
 ) -> String {
     let mut merged: BTreeMap<String, String> = BTreeMap::new();
-    for stock in shelves.iter().filter_map(|(_, stock)| stock.as_ref()) {
-        let text = std::str::from_utf8(&stock.greeting.capabilities).unwrap_or("{}");
+    for server_listing in shelves.iter().filter_map(|(_, server_listing)| server_listing.as_ref()) {
+        let text = std::str::from_utf8(&server_listing.greeting.capabilities).unwrap_or("{}");
         for (key, value) in members(text) {
             let foreign = match era {
                 Era::Legacy => {
                     MODERN_ONLY.contains(&&*key)
-                        || (LEGACY_ONLY.contains(&&*key) && stock.greeting.era != era)
+                        || (LEGACY_ONLY.contains(&&*key) && server_listing.greeting.era != era)
                 }
                 Era::Modern => LEGACY_ONLY.contains(&&*key),
             };
@@ -51,7 +51,7 @@ pub(crate) fn capabilities(
             merged.entry(key.into_owned()).and_modify(|known| *known = union(known, &value)).or_insert(value);
         }
     }
-    if shelves.is_empty() || shelves.iter().any(|(_, stock)| stock.is_none()) {
+    if shelves.is_empty() || shelves.iter().any(|(_, server_listing)| server_listing.is_none()) {
         for (key, value) in [
             ("prompts", "{}"),
             ("resources", r#"{"subscribe":true}"#),
@@ -72,9 +72,10 @@ pub(crate) fn capabilities(
         }
     }
     // A server that verifies approvals itself is asked for its challenges through us.
-    let verifies =
-        |stock: &Arc<Stock>| std::str::from_utf8(&stock.greeting.capabilities).is_ok_and(declares_approval);
-    if approvals || shelves.iter().filter_map(|(_, stock)| stock.as_ref()).any(verifies) {
+    let verifies = |server_listing: &Arc<ServerListing>| {
+        std::str::from_utf8(&server_listing.greeting.capabilities).is_ok_and(declares_approval)
+    };
+    if approvals || shelves.iter().filter_map(|(_, server_listing)| server_listing.as_ref()).any(verifies) {
         let extensions = merged.entry("extensions".to_owned()).or_insert_with(|| "{}".to_owned());
         *extensions = edit_object(extensions, &APPROVAL_EXTENSIONS.map(|key| (key, Edit::Set("{}"))));
     }
@@ -99,12 +100,12 @@ pub(crate) fn capabilities(
 }
 
 /// The instructions of all servers as a JSON string literal: one server's as they are, several under their aliases.
-pub(crate) fn instructions(shelves: &[(Arc<Station>, Option<Arc<Stock>>)]) -> Option<String> {
+pub(crate) fn instructions(shelves: &[(Arc<CatalogServer>, Option<Arc<ServerListing>>)]) -> Option<String> {
     let texts: Vec<(&str, &str)> = shelves
         .iter()
-        .filter_map(|(station, stock)| {
-            let literal = stock.as_ref()?.greeting.instructions.as_ref()?;
-            Some((station.id().as_str(), std::str::from_utf8(literal).ok()?))
+        .filter_map(|(catalog_server, server_listing)| {
+            let literal = server_listing.as_ref()?.greeting.instructions.as_ref()?;
+            Some((catalog_server.id().as_str(), std::str::from_utf8(literal).ok()?))
         })
         .collect();
     match texts.as_slice() {

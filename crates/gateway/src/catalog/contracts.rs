@@ -32,8 +32,8 @@ use highwater_upstream::control::{ListKind, Listing};
 use super::declared::{prompts, says_open_world};
 use super::known::Known;
 use super::naming::name_things;
+use super::server_listing::ServerListing;
 use super::standing::Standing;
-use super::stock::Stock;
 use crate::pins::{Item, Observed};
 use crate::pipeline::may_keep;
 
@@ -79,18 +79,19 @@ pub(crate) struct Contracts {
 // === impl Contracts ===
 
 impl Contracts {
-    /// Weighs everything a server lists. Without a stock nothing is known of its tools.
-    pub(crate) fn weigh(standing: Standing, stock: Option<&Stock>) -> Self {
-        Self::noting(standing, stock).0
+    /// Weighs everything a server lists. Without a listing nothing is known of its tools.
+    pub(crate) fn weigh(standing: Standing, server_listing: Option<&ServerListing>) -> Self {
+        Self::noting(standing, server_listing).0
     }
 
     /// The same, with what there is to say about it.
-    pub(crate) fn noting(standing: Standing, stock: Option<&Stock>) -> (Self, Noted) {
-        let capabilities =
-            stock.and_then(|stock| std::str::from_utf8(&stock.greeting.capabilities).ok()).unwrap_or("{}");
+    pub(crate) fn noting(standing: Standing, server_listing: Option<&ServerListing>) -> (Self, Noted) {
+        let capabilities = server_listing
+            .and_then(|server_listing| std::str::from_utf8(&server_listing.greeting.capabilities).ok())
+            .unwrap_or("{}");
         let says = server_says(capabilities);
         let verifies = declares_approval(capabilities);
-        let observed = stock.map(|stock| Arc::clone(&stock.observed));
+        let observed = server_listing.map(|server_listing| Arc::clone(&server_listing.observed));
         let (wanted, standing) = (standing.wanted, standing.observing(observed.as_deref()));
         let hold = match &observed {
             Some(observed) => observed.server_hold(wanted),
@@ -101,7 +102,7 @@ impl Contracts {
             Some(observed) => observed.item(kind, name, wanted),
             None => Item::unseen(hold),
         };
-        let items = stock.map_or(&[][..], |stock| &stock.tools.items);
+        let items = server_listing.map_or(&[][..], |server_listing| &server_listing.tools.items);
         let items = items.iter().filter_map(|item| std::str::from_utf8(item).ok());
         let (mut tools, mut noted) = (HashMap::new(), Noted::default());
         for text in items {
@@ -149,13 +150,13 @@ impl Contracts {
             .weighed(&Claims::new(), &standing.trust())
             .0;
         let states = |tool: &Arc<Known>| tool.contract.accept_from().is_some() || tool.resolve.is_some();
-        let stated = stock.is_none() || says.accept_from.is_some() || tools.values().any(states);
+        let stated = server_listing.is_none() || says.accept_from.is_some() || tools.values().any(states);
         let contracts = Self {
             has_flow_policy: says.accept_from.is_some(),
-            is_stocked: stock.is_some(),
+            is_stocked: server_listing.is_some(),
             flow_policies: if stated { FlowPolicies::Stated } else { FlowPolicies::Unstated },
             tools,
-            prompts: stock.map(prompts).unwrap_or_default(),
+            prompts: server_listing.map(prompts).unwrap_or_default(),
             reading: Arc::new(reading),
             resolving: Arc::new(Known::of(resolving, hold, &standing)),
             unknown: Arc::new(unknown),

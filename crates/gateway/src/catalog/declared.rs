@@ -7,12 +7,12 @@ use highwater_mcp::parameters;
 use highwater_mcp::text::{is_object, member, string_member};
 use highwater_notation::Parameters;
 
-use super::stock::Stock;
+use super::server_listing::ServerListing;
 
 /// What each prompt declares. The first of a name counts, as it does in the list.
-pub(super) fn prompts(stock: &Stock) -> HashMap<Arc<str>, Parameters> {
+pub(super) fn prompts(server_listing: &ServerListing) -> HashMap<Arc<str>, Parameters> {
     let mut prompts = HashMap::new();
-    for text in stock.prompts.items.iter().filter_map(|item| std::str::from_utf8(item).ok()) {
+    for text in server_listing.prompts.items.iter().filter_map(|item| std::str::from_utf8(item).ok()) {
         if let (Some(name), Some(declared)) = (string_member(text, "name"), parameters::of_prompt(text)) {
             prompts.entry(name.into()).or_insert(declared);
         }

@@ -14,7 +14,7 @@ use highwater_notation::Json;
 use highwater_upstream::control::ListKind;
 
 use super::merge::Shelf;
-use super::stock::Stock;
+use super::server_listing::ServerListing;
 use super::view::{Row, ToolRow};
 use crate::gateway::OUR_INFO;
 
@@ -38,11 +38,11 @@ impl ListBytes {
     }
 
     pub(super) fn build<'t>(kind: ListKind, items: impl Iterator<Item = &'t str>, shelves: &[Shelf]) -> Self {
-        let listing = |stock: &Stock| match kind {
-            ListKind::Tools => Arc::clone(&stock.tools),
-            ListKind::Prompts => Arc::clone(&stock.prompts),
-            ListKind::Resources => Arc::clone(&stock.resources),
-            ListKind::ResourceTemplates => Arc::clone(&stock.templates),
+        let listing = |server_listing: &ServerListing| match kind {
+            ListKind::Tools => Arc::clone(&server_listing.tools),
+            ListKind::Prompts => Arc::clone(&server_listing.prompts),
+            ListKind::Resources => Arc::clone(&server_listing.resources),
+            ListKind::ResourceTemplates => Arc::clone(&server_listing.templates),
         };
         let mut out = Self::start(kind);
         let mut places = Vec::new();
@@ -57,8 +57,8 @@ impl ListBytes {
         let mut written = BTreeSet::new();
         // Written last, so that the modern era can say in it who made the list.
         let mut meta = None;
-        for stock in shelves.iter().filter_map(|(_, stock)| stock.as_ref()) {
-            for (key, value) in &listing(stock).rest {
+        for server_listing in shelves.iter().filter_map(|(_, server_listing)| server_listing.as_ref()) {
+            for (key, value) in &listing(server_listing).rest {
                 let Ok(value) = std::str::from_utf8(value) else { continue };
                 let shown = if key == "_meta" { unforged_meta(value) } else { value.to_owned() };
                 let emptied = shown == "{}" && value != "{}";

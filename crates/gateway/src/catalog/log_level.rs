@@ -4,11 +4,11 @@ use std::sync::PoisonError;
 
 use highwater_upstream::control::{ControlMessage, LogLevel};
 
-use super::station::Station;
+use super::server::CatalogServer;
 
 // === impl Station ===
 
-impl Station {
+impl CatalogServer {
     /// Sets the server's log level if a client wants more than it was set to.
     pub(crate) async fn want_log_level(&self, level: LogLevel) {
         {

@@ -27,15 +27,15 @@ use super::listed::Listed;
 use super::names::assign;
 use super::own_tool::OwnTool;
 use super::resource_list::ResourcePart;
+use super::server::CatalogServer;
+use super::server_listing::ServerListing;
 use super::standing::Standings;
-use super::station::Station;
-use super::stock::Stock;
 use super::uris::Schemes;
 use super::view::{Row, ToolRow, View, Viewer, Views};
 
 /// Everything a virtual server shows, and the way back from each name.
 pub(crate) struct Merged {
-    /// The stamps of the stations this was made from.
+    /// The stamps of the servers this was made from.
     pub(super) stamps: Vec<u64>,
     pub(crate) tools: HashMap<Arc<str>, ToolEntry>,
     pub(crate) prompts: HashMap<Arc<str>, Entry>,
@@ -65,8 +65,8 @@ pub(crate) struct Merged {
     pub(super) approvals: bool,
 }
 
-/// A server and what it has in stock, if it is up.
-pub(super) type Shelf = (Arc<Station>, Option<Arc<Stock>>);
+/// A server and what it lists, if it is up.
+pub(super) type Shelf = (Arc<CatalogServer>, Option<Arc<ServerListing>>);
 
 /// Where a name leads.
 #[derive(Clone, Debug)]
@@ -107,46 +107,52 @@ impl Merged {
         let shelves = &*shelves_held;
         let contracts: BTreeMap<_, _> = shelves
             .iter()
-            .filter_map(|(station, stock)| {
-                let standing = standings.get(station.id())?.clone();
-                Some((station.id().clone(), Arc::new(Contracts::weigh(standing, stock.as_deref()))))
+            .filter_map(|(catalog_server, server_listing)| {
+                let standing = standings.get(catalog_server.id())?.clone();
+                Some((
+                    catalog_server.id().clone(),
+                    Arc::new(Contracts::weigh(standing, server_listing.as_deref())),
+                ))
             })
             .collect();
         let hold = |upstream: &UpstreamId| contracts.get(upstream).and_then(|of| of.hold());
         // What a server says that nobody approved is for people alone.
-        let approved: Vec<(Arc<Station>, Option<Arc<Stock>>)> = shelves
+        let approved: Vec<(Arc<CatalogServer>, Option<Arc<ServerListing>>)> = shelves
             .iter()
-            .map(|(station, stock)| {
-                let shown = stock.clone().filter(|_| hold(station.id()).is_none());
-                let shown = shown.map(|stock| match &stock.greeting.instructions {
+            .map(|(catalog_server, server_listing)| {
+                let shown = server_listing.clone().filter(|_| hold(catalog_server.id()).is_none());
+                let shown = shown.map(|server_listing| match &server_listing.greeting.instructions {
                     Some(said) => {
-                        let of = contracts.get(station.id());
+                        let of = contracts.get(catalog_server.id());
                         let approved = of.and_then(|of| of.instructions(said));
                         if approved.as_ref() == Some(said) {
-                            stock
+                            server_listing
                         } else {
-                            stock.with_instructions(approved)
+                            server_listing.with_instructions(approved)
                         }
                     }
-                    None => stock,
+                    None => server_listing,
                 });
-                let shown = shown.map(|stock| match contracts.get(station.id()) {
-                    Some(of) => stock.saying_beside(|kind, listing| of.shown_beside(kind, listing)),
-                    None => stock,
+                let shown = shown.map(|server_listing| match contracts.get(catalog_server.id()) {
+                    Some(of) => server_listing.saying_beside(|kind, listing| of.shown_beside(kind, listing)),
+                    None => server_listing,
                 });
-                (Arc::clone(station), shown)
+                (Arc::clone(catalog_server), shown)
             })
             .collect();
         let all = shelves;
         let shelves = approved.as_slice();
-        let schemes =
-            Schemes::new(prefix, shelves.iter().map(|(station, _)| station.id()), colliding_uris(shelves));
+        let schemes = Schemes::new(
+            prefix,
+            shelves.iter().map(|(catalog_server, _)| catalog_server.id()),
+            colliding_uris(shelves),
+        );
         let (mut lists, mut rows) = (BTreeMap::new(), BTreeMap::new());
 
         // A tool that is held because it is not what was approved keeps its place, as it was approved: whoever calls it is
         // told why it may not be.
         let (mut tools, mut hidden) = (Vec::new(), Vec::new());
-        for (upstream, name, item) in collect(all, |stock| &stock.tools) {
+        for (upstream, name, item) in collect(all, |server_listing| &server_listing.tools) {
             let admitted =
                 listing.policy.admission(&upstream).is_some_and(|admission| admission.admits_tool(&name));
             match as_approved(&contracts, PinKind::Tool, &upstream, &name, item).filter(|_| admitted) {
@@ -214,7 +220,7 @@ impl Merged {
         lists.insert(ListKind::Tools, list);
 
         let (mut prompts, mut hidden) = (Vec::new(), Vec::new());
-        for (upstream, name, item) in collect(all, |stock| &stock.prompts) {
+        for (upstream, name, item) in collect(all, |server_listing| &server_listing.prompts) {
             match as_approved(&contracts, PinKind::Prompt, &upstream, &name, item) {
                 Some(text) => prompts.push((upstream, name, text)),
                 None => hidden.push((upstream, name, Cow::Borrowed(item))),
@@ -237,7 +243,7 @@ impl Merged {
 
         let mut resources = HashMap::new();
         let mut seen = Vec::new();
-        for (upstream, uri, item) in listed(shelves, |stock| &stock.resources, "uri") {
+        for (upstream, uri, item) in listed(shelves, |server_listing| &server_listing.resources, "uri") {
             // Resources come and go: a new one is shown, and the list of them is a reply. One that was there when its server
             // was approved says what it said then.
             let Some(item) = contracts.get(&upstream).and_then(|of| of.shown_resource(&uri, item)) else {
@@ -258,7 +264,8 @@ impl Merged {
         rows.insert(ListKind::Resources, list.rows(of).collect());
         lists.insert(ListKind::Resources, list);
 
-        let templates: Vec<_> = listed(shelves, |stock| &stock.templates, "uriTemplate").collect();
+        let templates: Vec<_> =
+            listed(shelves, |server_listing| &server_listing.templates, "uriTemplate").collect();
         let (mut items, mut owners) = (Vec::new(), Vec::new());
         for (upstream, template, item) in &templates {
             let Some(text) = as_approved(&contracts, PinKind::Template, upstream, template, item) else {
@@ -281,7 +288,7 @@ impl Merged {
             resource_parts: OnceLock::new(),
             templates,
             schemes,
-            upstreams: all.iter().map(|(station, _)| station.id().clone()).collect(),
+            upstreams: all.iter().map(|(catalog_server, _)| catalog_server.id().clone()).collect(),
             whole: Arc::new(View::whole(expose, lists, &rows, shelves, approvals)),
             expose,
             tools_list,
@@ -413,24 +420,25 @@ fn as_approved<'t>(
 
 /// Every item with a usable text under `key`, in the order of servers and lists.
 fn listed<'a>(
-    shelves: &'a [(Arc<Station>, Option<Arc<Stock>>)],
-    listing: impl Fn(&Stock) -> &Arc<Listing> + 'a,
+    shelves: &'a [(Arc<CatalogServer>, Option<Arc<ServerListing>>)],
+    listing: impl Fn(&ServerListing) -> &Arc<Listing> + 'a,
     key: &'static str,
 ) -> impl Iterator<Item = (UpstreamId, String, &'a str)> {
-    shelves.iter().filter_map(|(station, stock)| Some((station, stock.as_ref()?))).flat_map(
-        move |(station, stock)| {
-            let listing: &'a Listing = listing(stock);
+    shelves
+        .iter()
+        .filter_map(|(catalog_server, server_listing)| Some((catalog_server, server_listing.as_ref()?)))
+        .flat_map(move |(catalog_server, server_listing)| {
+            let listing: &'a Listing = listing(server_listing);
             listing.items.iter().filter_map(move |item| {
                 let item = std::str::from_utf8(item).ok()?;
-                Some((station.id().clone(), string_member(item, key)?.into_owned(), item))
+                Some((catalog_server.id().clone(), string_member(item, key)?.into_owned(), item))
             })
-        },
-    )
+        })
 }
 
 fn collect<'a>(
-    shelves: &'a [(Arc<Station>, Option<Arc<Stock>>)],
-    listing: impl Fn(&Stock) -> &Arc<Listing> + 'a,
+    shelves: &'a [(Arc<CatalogServer>, Option<Arc<ServerListing>>)],
+    listing: impl Fn(&ServerListing) -> &Arc<Listing> + 'a,
 ) -> Vec<(UpstreamId, String, &'a str)> {
     let mut seen = BTreeSet::new();
     let mut items = Vec::new();
@@ -471,10 +479,10 @@ fn rename<'a>(
     named
 }
 
-fn colliding_uris(shelves: &[(Arc<Station>, Option<Arc<Stock>>)]) -> BTreeSet<String> {
+fn colliding_uris(shelves: &[(Arc<CatalogServer>, Option<Arc<ServerListing>>)]) -> BTreeSet<String> {
     let mut owners: BTreeMap<String, UpstreamId> = BTreeMap::new();
     let mut collisions = BTreeSet::new();
-    for (upstream, uri, _) in listed(shelves, |stock| &stock.resources, "uri") {
+    for (upstream, uri, _) in listed(shelves, |server_listing| &server_listing.resources, "uri") {
         match owners.get(&uri) {
             Some(owner) if *owner != upstream => {
                 collisions.insert(uri);

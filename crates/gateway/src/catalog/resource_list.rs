@@ -79,7 +79,7 @@ impl Merged {
     /// The list of resources of some servers alone, as it is sent but for its end.
     fn resources_of(&self, shown: impl Fn(&UpstreamId) -> bool) -> ListBytes {
         let shelves: Vec<Shelf> =
-            self.shelves.iter().filter(|(station, _)| shown(station.id())).cloned().collect();
+            self.shelves.iter().filter(|(catalog_server, _)| shown(catalog_server.id())).cloned().collect();
         let rows = self.resource_rows().iter().filter(|row| shown(&row.upstream));
         ListBytes::build(ListKind::Resources, rows.filter_map(Row::text), &shelves)
     }

@@ -12,7 +12,7 @@ use highwater_mcp::annotations::emit::Share;
 use highwater_mcp::text::{member, members, string_member};
 use highwater_pins::PinKey;
 
-use super::stock::Stock;
+use super::server_listing::ServerListing;
 use crate::pins::{Observed, UnknownName, Wanted};
 
 /// What the operator says of one server. Kept apart from how it is reached: it changes without a restart.
@@ -131,9 +131,9 @@ impl Standing {
     }
 
     /// The names in labels and in the allow-list that name nothing of what the server lists.
-    pub(crate) fn unknown_names(&self, stock: &Stock) -> Vec<UnknownName> {
+    pub(crate) fn unknown_names(&self, server_listing: &ServerListing) -> Vec<UnknownName> {
         let server = &self.upstream;
-        let (tools, prompts) = (names(&stock.tools.items), names(&stock.prompts.items));
+        let (tools, prompts) = (names(&server_listing.tools.items), names(&server_listing.prompts.items));
         let mut unknown = Vec::new();
         let mut look = |name: &str, key: &str, kind: &'static str, known: &BTreeSet<String>| {
             if !known.contains(name) {
@@ -144,15 +144,17 @@ impl Standing {
         self.labels.tool_names().for_each(|name| look(name, "labels", "tool", &tools));
         self.labels.prompt_names().for_each(|name| look(name, "prompt_labels", "prompt", &prompts));
         self.allowed_tools.iter().flatten().for_each(|name| look(name, "allowed_tools", "tool", &tools));
-        unknown.extend(self.unknown_arguments(stock));
+        unknown.extend(self.unknown_arguments(server_listing));
         unknown
     }
 
     /// The arguments in sentences for people that their tools do not have, where it is known what they have.
-    fn unknown_arguments(&self, stock: &Stock) -> Vec<UnknownName> {
+    fn unknown_arguments(&self, server_listing: &ServerListing) -> Vec<UnknownName> {
         let server = &self.upstream;
         let mut unknown = Vec::new();
-        for text in stock.tools.items.iter().filter_map(|item| std::str::from_utf8(item.as_ref()).ok()) {
+        for text in
+            server_listing.tools.items.iter().filter_map(|item| std::str::from_utf8(item.as_ref()).ok())
+        {
             let Some(tool) = string_member(text, "name") else { continue };
             let Some(sentence) = self.labels.display(&tool) else { continue };
             let properties = member(text, "inputSchema").and_then(|schema| member(schema, "properties"));

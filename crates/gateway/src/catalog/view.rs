@@ -113,7 +113,7 @@ impl View {
         let shelves: Vec<Shelf> = merged
             .shelves
             .iter()
-            .filter(|(station, _)| grant.servers.covers(station.id()))
+            .filter(|(catalog_server, _)| grant.servers.covers(catalog_server.id()))
             .cloned()
             .collect();
         let mut found = Vec::new();

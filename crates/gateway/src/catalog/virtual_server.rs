@@ -11,7 +11,7 @@ use highwater_core::id::{Principal, VirtualServerId};
 use highwater_core::policy::Policy;
 use highwater_upstream::box_cold;
 
-use super::Station;
+use super::CatalogServer;
 use super::listed::Listed;
 use super::merge::{Merged, ToolEntry};
 use super::standing::Standings;
@@ -24,7 +24,7 @@ pub(crate) struct VirtualServer {
     pub(crate) expose: Expose,
     policy: Arc<Policy>,
     standings: Arc<Standings>,
-    stations: Vec<Arc<Station>>,
+    catalog_servers: Vec<Arc<CatalogServer>>,
     /// What the operator says of approving tools; nothing where none can be approved.
     terms: Option<Arc<ApprovalSettings>>,
     merged: ArcSwapOption<Merged>,
@@ -38,27 +38,34 @@ impl VirtualServer {
         (prefix, expose): (Prefix, Expose),
         (policy, terms): (Arc<Policy>, Option<Arc<ApprovalSettings>>),
         standings: Arc<Standings>,
-        stations: Vec<Arc<Station>>,
+        catalog_servers: Vec<Arc<CatalogServer>>,
     ) -> Arc<Self> {
         let merged = ArcSwapOption::empty();
-        Arc::new(Self { id, prefix, expose, policy, terms, standings, stations, merged })
+        Arc::new(Self { id, prefix, expose, policy, terms, standings, catalog_servers, merged })
     }
 
-    pub(crate) fn stations(&self) -> &[Arc<Station>] {
-        &self.stations
+    pub(crate) fn catalog_servers(&self) -> &[Arc<CatalogServer>] {
+        &self.catalog_servers
     }
 
     /// What is known now. Starts nothing.
     pub(crate) fn known(&self) -> Arc<Merged> {
         if let Some(merged) = &*self.merged.load()
-            && merged.stamps.iter().copied().eq(self.stations.iter().map(|station| station.stamp()))
+            && merged
+                .stamps
+                .iter()
+                .copied()
+                .eq(self.catalog_servers.iter().map(|catalog_server| catalog_server.stamp()))
         {
             return Arc::clone(merged);
         }
-        // The stamps are read before the stock: a change in between makes the result stale, never wrong.
-        let stamps = self.stations.iter().map(|station| station.stamp()).collect();
-        let shelves: Vec<_> =
-            self.stations.iter().map(|station| (Arc::clone(station), station.stock())).collect();
+        // The stamps are read before the listing: a change in between makes the result stale, never wrong.
+        let stamps = self.catalog_servers.iter().map(|catalog_server| catalog_server.stamp()).collect();
+        let shelves: Vec<_> = self
+            .catalog_servers
+            .iter()
+            .map(|catalog_server| (Arc::clone(catalog_server), catalog_server.server_listing()))
+            .collect();
         let nobody = Principal::new("");
         let listing = self.listed(&nobody, Grant::everything());
         let merged =
@@ -99,42 +106,46 @@ impl VirtualServer {
 
     /// Looks at every server again: a client is new here.
     pub(crate) fn look_for_new_client(&self) {
-        self.stations.iter().for_each(|station| station.look_for_new_client());
+        self.catalog_servers.iter().for_each(|catalog_server| catalog_server.look_for_new_client());
     }
 
     /// What is known once every server had its chance to start. Servers of which something was approved in an earlier run
     /// are not waited for, and where there are such, nobody else is either: what comes later is announced.
     pub(crate) async fn complete(&self) -> Arc<Merged> {
-        if self.stations.iter().any(|station| !station.is_seen()) {
+        if self.catalog_servers.iter().any(|catalog_server| !catalog_server.is_seen()) {
             self.gather().await;
         }
-        join_all(self.stations.iter().map(|station| station.seen_for_new_client())).await;
-        for station in self.stations.iter().filter(|station| station.is_due()) {
+        join_all(self.catalog_servers.iter().map(|catalog_server| catalog_server.seen_for_new_client()))
+            .await;
+        for catalog_server in self.catalog_servers.iter().filter(|catalog_server| catalog_server.is_due()) {
             // What comes of it is announced; a list waits for nobody.
-            station.look_in_background();
+            catalog_server.look_in_background();
         }
         self.known()
     }
 
     /// Starts every server that has listed nothing yet, and waits for none.
     pub(crate) async fn start(&self) {
-        join_all(self.stations.iter().map(|station| station.start())).await;
+        join_all(self.catalog_servers.iter().map(|catalog_server| catalog_server.start())).await;
     }
 
     async fn gather(&self) {
-        join_all(self.stations.iter().map(|station| station.offer_kept())).await;
-        if self.stations.iter().any(|station| station.was_offered()) {
-            self.stations.iter().for_each(Station::start_loading);
+        join_all(self.catalog_servers.iter().map(|catalog_server| catalog_server.offer_kept())).await;
+        if self.catalog_servers.iter().any(|catalog_server| catalog_server.was_offered()) {
+            self.catalog_servers.iter().for_each(CatalogServer::start_loading);
         } else {
-            join_all(self.stations.iter().map(|station| station.ensure_stocked())).await;
+            join_all(self.catalog_servers.iter().map(|catalog_server| catalog_server.ensure_stocked())).await;
         }
     }
 
     /// The same as `look`, once servers that still start have listed their resources, which are not kept.
     pub(crate) async fn look_with_resources(&self, viewer: &Viewer<'_>) -> (Arc<Merged>, Arc<View>) {
         self.complete().await;
-        if self.stations.iter().any(|station| !station.is_seen()) {
-            box_cold(join_all(self.stations.iter().map(|station| station.ensure_resources()))).await;
+        if self.catalog_servers.iter().any(|catalog_server| !catalog_server.is_seen()) {
+            box_cold(join_all(
+                self.catalog_servers.iter().map(|catalog_server| catalog_server.ensure_resources()),
+            ))
+            .await;
         }
         self.look(viewer).await
     }
@@ -153,13 +164,14 @@ impl VirtualServer {
     }
 
     async fn find_in_time<T>(&self, look: impl Fn(&Merged) -> Option<T>) -> Option<(T, Arc<Merged>)> {
-        join_all(self.stations.iter().map(|station| station.offer_kept())).await;
+        join_all(self.catalog_servers.iter().map(|catalog_server| catalog_server.offer_kept())).await;
         let known = self.known();
         if let Some(found) = look(&known) {
             return Some((found, known));
         }
-        let missing = self.stations.iter().filter(|station| !station.is_seen());
-        let mut coming: FuturesUnordered<_> = missing.map(|station| station.ensure_listed()).collect();
+        let missing = self.catalog_servers.iter().filter(|catalog_server| !catalog_server.is_seen());
+        let mut coming: FuturesUnordered<_> =
+            missing.map(|catalog_server| catalog_server.ensure_listed()).collect();
         while coming.next().await.is_some() {
             let known = self.known();
             if let Some(found) = look(&known) {
@@ -167,9 +179,10 @@ impl VirtualServer {
             }
         }
         // It may be new.
-        let stamps = || self.stations.iter().map(|station| station.stamp()).collect::<Vec<_>>();
+        let stamps =
+            || self.catalog_servers.iter().map(|catalog_server| catalog_server.stamp()).collect::<Vec<_>>();
         let before = stamps();
-        join_all(self.stations.iter().map(|station| station.look_for_more())).await;
+        join_all(self.catalog_servers.iter().map(|catalog_server| catalog_server.look_for_more())).await;
         if stamps() == before {
             return None;
         }

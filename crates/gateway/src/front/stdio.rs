@@ -20,7 +20,7 @@ use tokio::task::AbortHandle;
 use super::{LISTEN, Serving, busy_response, client_rules};
 use crate::client::{Caller, Client, LegacySession, Outlet};
 use crate::gateway::{Gateway, fresh_id, now};
-use crate::greet::{is_modern, modern_client};
+use crate::handshake::{is_modern, modern_client};
 use crate::session::{Place, client_session_id, left};
 use crate::tokens::{Closed, Slot, Token};
 use crate::world::DEFAULT_VIRTUAL_SERVER;
@@ -141,11 +141,11 @@ struct Connection {
     shown: Option<TokenDigest>,
     id: Arc<str>,
     outlet: Outlet,
-    state: Mutex<State>,
+    state: Mutex<ConnectionState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ConnectionState {
     session: Option<Arc<LegacySession>>,
     /// Running requests by the exact text of their id.
     running: HashMap<Box<str>, Running>,
@@ -377,7 +377,7 @@ impl Connection {
         self.state().session.clone()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

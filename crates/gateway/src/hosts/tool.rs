@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::HookFault;
 use crate::client::Client;
 use crate::gateway::Gateway;
-use crate::greet::by_us;
+use crate::handshake::by_us;
 
 /// Whether a request calls the hidden tool as a hook does. A model's call bears a call id, and goes the way of every
 /// unknown tool.

@@ -30,7 +30,7 @@ pub(super) const LOOKS: usize = 6;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// What is known of the prompt of a turn, before anybody has asked whose words it is.
-struct Known {
+struct PromptOrigin {
     prompt: KeptPrompt,
     ancestry: Ancestry,
     confirmed: bool,
@@ -107,12 +107,12 @@ impl Gateway {
 
 impl State {
     /// The prompt of a turn, unless it is settled whose words it is.
-    fn unsettled(&mut self, root: &Node, turn: &TurnId) -> Option<Known> {
+    fn unsettled(&mut self, root: &Node, turn: &TurnId) -> Option<PromptOrigin> {
         let key = &root.conversation;
         let confirmed = self.binding.is_confirmed(key);
         let prompt = self.binding.prompt(key, turn)?.clone();
         let heard = self.heard(key).filter(|heard| !heard.is_settled(turn))?;
-        Some(Known { prompt, ancestry: heard.ancestry, confirmed, transcript: heard.transcript() })
+        Some(PromptOrigin { prompt, ancestry: heard.ancestry, confirmed, transcript: heard.transcript() })
     }
 
     /// The turns before this one from which no call has followed, as far as a request may reach back, the oldest first.
@@ -143,7 +143,7 @@ impl State {
 
 // === impl Known ===
 
-impl Known {
+impl PromptOrigin {
     fn judged(
         &self,
         turn: &TurnId,
@@ -165,7 +165,7 @@ impl Known {
 }
 
 /// The line of a prompt in the transcript that the host named. A prompt that names another one has none.
-async fn line_of(known: &Known, turn: &TurnId, looks: usize) -> Option<PromptLine> {
+async fn line_of(known: &PromptOrigin, turn: &TurnId, looks: usize) -> Option<PromptLine> {
     let path = known.transcript.clone()?;
     if known.prompt.event.transcript.as_ref() != Some(&path) {
         return None;

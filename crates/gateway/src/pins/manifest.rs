@@ -14,7 +14,7 @@ use highwater_store::{Observation, StoredPin};
 use highwater_upstream::control::{ControlMessage, ControlReply};
 use highwater_upstream::{Perform, fetch};
 
-use crate::catalog::Stock;
+use crate::catalog::ServerListing;
 
 /// How long a manifest may take to come, and how long it may be.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -76,11 +76,11 @@ pub(super) async fn check(
     upstream: &dyn Perform,
     wanted: Option<&ManifestSettings>,
     address: Option<&str>,
-    stock: &Stock,
+    server_listing: &ServerListing,
     known: &[StoredPin],
     now: Timestamp,
 ) -> Checked {
-    let capabilities = std::str::from_utf8(&stock.greeting.capabilities).unwrap_or("{}");
+    let capabilities = std::str::from_utf8(&server_listing.greeting.capabilities).unwrap_or("{}");
     let declares = pointer(capabilities, &["declarations", "signed"]).is_some_and(is_true);
     let Some(wanted) = wanted else {
         // Nobody said whose signature counts.
@@ -92,7 +92,7 @@ pub(super) async fn check(
         Ok(None) => return Checked::of(ManifestState::Absent, Some("there is none".to_owned())),
         Err(why) => return Checked { again: true, ..Checked::of(ManifestState::Absent, Some(why)) },
     };
-    let info = stock.greeting.server_info.as_ref().and_then(|info| std::str::from_utf8(info).ok());
+    let info = server_listing.greeting.server_info.as_ref().and_then(|info| std::str::from_utf8(info).ok());
     let name = info.and_then(|info| string_member(info, "name"));
     let meant: Vec<&str> = match (&wanted.server, address) {
         (Some(said), _) => vec![said.as_str()],
@@ -105,17 +105,17 @@ pub(super) async fn check(
     match signed.and_then(|signed| signed.counts(&meant, now, last.as_ref()).map(|()| signed)) {
         Ok(signed) => {
             let kept = last.is_none_or(|last| last.text != signed.text).then(|| signed.text.clone());
-            Checked { kept, ..kept_to(&signed, stock) }
+            Checked { kept, ..kept_to(&signed, server_listing) }
         }
         Err(fault) => Checked::invalid(&fault),
     }
 }
 
 /// Whether a server keeps to a manifest that counts.
-fn kept_to(manifest: &SignedManifest, stock: &Stock) -> Checked {
+fn kept_to(manifest: &SignedManifest, server_listing: &ServerListing) -> Checked {
     let manifest = &manifest.manifest;
     let (mut signed, mut unsigned) = (BTreeSet::new(), BTreeSet::new());
-    for (key, item) in listed(stock) {
+    for (key, item) in listed(server_listing) {
         let hash = ContentHash::of(&item);
         match (manifest.hashes.get(&key), hash) {
             (Some(said), Some(found)) if *said == found => signed.insert(key),
@@ -135,15 +135,15 @@ fn kept_to(manifest: &SignedManifest, stock: &Stock) -> Checked {
 }
 
 /// What a manifest speaks of, each as its server wrote it. Of two of one name the first counts.
-pub(super) fn listed(stock: &Stock) -> Vec<(PinKey, String)> {
+pub(super) fn listed(server_listing: &ServerListing) -> Vec<(PinKey, String)> {
     use highwater_pins::PinKind::{Prompt, Template, Tool};
     let text = |bytes: &Bytes| std::str::from_utf8(bytes).map(str::to_owned).ok();
     let mut found: Vec<(PinKey, String)> = Vec::new();
     let mut known = BTreeSet::new();
     for (kind, key, listing) in [
-        (Tool, "name", &stock.tools),
-        (Prompt, "name", &stock.prompts),
-        (Template, "uriTemplate", &stock.templates),
+        (Tool, "name", &server_listing.tools),
+        (Prompt, "name", &server_listing.prompts),
+        (Template, "uriTemplate", &server_listing.templates),
     ] {
         for item in listing.items.iter().filter_map(text) {
             let Some(name) = string_member(&item, key).map(|name| PinKey::new(kind, &*name)) else {
@@ -154,7 +154,7 @@ pub(super) fn listed(stock: &Stock) -> Vec<(PinKey, String)> {
             }
         }
     }
-    let instructions = stock.greeting.instructions.as_ref().and_then(text);
+    let instructions = server_listing.greeting.instructions.as_ref().and_then(text);
     found.extend(instructions.map(|text| (PinKey::instructions(), text)));
     found
 }

@@ -12,7 +12,7 @@ use highwater_mcp::text::string_member;
 use highwater_pins::{Definition, PinKey};
 use serde_json::{Value, json};
 
-use crate::catalog::Stock;
+use crate::catalog::ServerListing;
 
 /// Definitions by what they define. Of two of one name the first counts, as it does in the list.
 pub(super) type Definitions = BTreeMap<PinKey, Definition>;
@@ -40,16 +40,16 @@ pub(crate) fn reached(server: &ServerSettings) -> Vec<(&'static str, Value)> {
     }
 }
 
-/// Everything in a server's stock that is pinned.
+/// Everything in a server's listing that is pinned.
 pub(super) fn definitions(
     reached: &[(&'static str, Value)],
-    stock: &Stock,
+    server_listing: &ServerListing,
     key: Option<&str>,
 ) -> Definitions {
     let text = |bytes: &Bytes| std::str::from_utf8(bytes).map(str::to_owned).ok();
-    let capabilities = text(&stock.greeting.capabilities).unwrap_or_default();
+    let capabilities = text(&server_listing.greeting.capabilities).unwrap_or_default();
     let says = server_says(&capabilities);
-    let info = stock.greeting.server_info.as_ref().and_then(text);
+    let info = server_listing.greeting.server_info.as_ref().and_then(text);
     let name = info.as_deref().and_then(|info| string_member(info, "name")).map(|name| json!(name));
     let mut who = reached.to_vec();
     who.extend(name.map(|name| ("name", name)));
@@ -61,14 +61,21 @@ pub(super) fn definitions(
         }
     };
     keep(Some(pinned::identity(who)));
-    keep(stock.greeting.instructions.as_ref().and_then(text).and_then(|text| pinned::instructions(&text)));
-    for item in stock.tools.items.iter().filter_map(text) {
+    keep(
+        server_listing
+            .greeting
+            .instructions
+            .as_ref()
+            .and_then(text)
+            .and_then(|text| pinned::instructions(&text)),
+    );
+    for item in server_listing.tools.items.iter().filter_map(text) {
         keep(pinned::tool(&item, &says));
     }
-    for item in stock.prompts.items.iter().filter_map(text) {
+    for item in server_listing.prompts.items.iter().filter_map(text) {
         keep(pinned::prompt(&item));
     }
-    for item in stock.templates.items.iter().filter_map(text) {
+    for item in server_listing.templates.items.iter().filter_map(text) {
         keep(pinned::template(&item));
     }
     all

@@ -17,9 +17,9 @@ use super::layout::Layout;
 use super::local::LocalFacts;
 use super::proposed::EffectiveContract;
 use super::value_origins::ValueOrigins;
-use crate::catalog::{Contracts, Known, Merged, Station};
+use crate::catalog::{CatalogServer, Contracts, Known, Merged};
 use crate::client::{Client, Outlet};
-use crate::greet::short;
+use crate::handshake::short;
 use crate::hosts::Bound;
 use crate::world::World;
 
@@ -106,7 +106,7 @@ impl CallUnderWay {
 /// Where an action goes, and all that is needed to bring its reply home.
 #[derive(Clone)]
 pub(crate) struct Route {
-    pub(crate) station: Arc<Station>,
+    pub(crate) catalog_server: Arc<CatalogServer>,
     /// Keeps the server up, even if the configuration no longer has it.
     pub(crate) _bound: Arc<()>,
     /// The names in force when the request was routed.
@@ -187,6 +187,6 @@ impl RoutedAction {
 
 impl Route {
     pub(crate) fn upstream(&self) -> &UpstreamId {
-        self.station.id()
+        self.catalog_server.id()
     }
 }

@@ -32,7 +32,7 @@ use crate::client::{LegacySession, Outlet, declares};
 const QUESTION_PATIENCE: Duration = Duration::from_secs(900);
 
 /// A question that was put. It is taken back when nobody waits for its answer any more.
-struct Asked<'a> {
+struct OpenQuestion<'a> {
     session: &'a LegacySession,
     number: u64,
     answer: oneshot::Receiver<Frame>,
@@ -40,13 +40,13 @@ struct Asked<'a> {
     take_back: Option<&'a Outlet>,
 }
 
-impl Asked<'_> {
+impl OpenQuestion<'_> {
     async fn answer(mut self) -> Option<Frame> {
         tokio::time::timeout(QUESTION_PATIENCE, &mut self.answer).await.ok()?.ok()
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         let unanswered = self.session.forget_question(self.number);
         if let Some(outlet) = self.take_back.filter(|_| unanswered) {
@@ -244,9 +244,9 @@ async fn send_question<'a>(
     session: &'a LegacySession,
     method: &str,
     params: Option<&str>,
-) -> Option<Asked<'a>> {
+) -> Option<OpenQuestion<'a>> {
     let (number, answer) = session.ask();
-    let asked = Asked { session, number, answer, take_back: None };
+    let asked = OpenQuestion { session, number, answer, take_back: None };
     let message = error_code::request(&number.to_string(), method, params);
     arrival.outlet.send(message.into()).await.ok()?;
     Some(asked)

@@ -47,7 +47,11 @@ impl ServerQuestions {
     }
 
     fn is_ours(&self, page: &Page<'_>) -> bool {
-        let own = self.judge.service.as_ref().and_then(|desk| desk.origin().parse::<Uri>().ok());
+        let own = self
+            .judge
+            .service
+            .as_ref()
+            .and_then(|approval_service| approval_service.origin().parse::<Uri>().ok());
         let own = own.as_ref().and_then(Page::of);
         let is_local_port = |port: u16| page.is_local() && page.port == port;
         own.is_some_and(|own| {

@@ -153,7 +153,7 @@ impl Sessions {
             known.filter_map(|names| names.contracts(upstream).map(|contracts| contracts.profile())).collect()
         };
         let (mut here, mut writes) = (Vec::new(), false);
-        for upstream in world.stations.keys() {
+        for upstream in world.catalog_servers.keys() {
             let profiles = profiles(upstream);
             if !profiles.iter().any(|profile| matches!(profile, Profile::Private | Profile::Public)) {
                 writes |= profiles.contains(&Profile::Local) && !world.keeps_nothing(upstream);

@@ -23,8 +23,8 @@ pub(super) async fn tell_people(road: &Road, arrival: &Arrival, permitted: &Perm
         %decision, %server, tool, sources = sources.join(" "),
         "a reply is reported as malicious; `highwater explain {decision}` tells what became of it"
     );
-    if let Some(desk) = &road.judge.service {
-        desk.tell_malicious(server, tool, decision, &sources);
+    if let Some(approval_service) = &road.judge.service {
+        approval_service.tell_malicious(server, tool, decision, &sources);
     }
     if arrival.client.wants_log(Some(LogLevel::Warning)) {
         let data = format!("{} Sources: {}.", sentence(permitted), sources.join(", "));

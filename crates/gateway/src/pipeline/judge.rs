@@ -20,7 +20,7 @@ use super::permitted::{Basis, Granted};
 use super::proposed::{EffectiveContract, Proposed};
 use super::record::Recorder;
 use super::sessions::{Sessions, is_unread};
-use crate::approvals::Desk;
+use crate::approvals::ApprovalService;
 use crate::catalog::Contracts;
 use crate::decision_ids::DecisionIds;
 use crate::gateway::now;
@@ -32,7 +32,7 @@ pub(crate) struct Judge {
     pub(super) recorder: Recorder,
     pub(super) world: Arc<CurrentWorld>,
     /// Where people answer; nothing where nobody can be asked on a page.
-    pub(super) service: Option<Arc<Desk>>,
+    pub(super) service: Option<Arc<ApprovalService>>,
     pub(super) ids: DecisionIds,
 }
 

@@ -24,7 +24,7 @@ use super::permitted::Permitted;
 use super::sent::Sent;
 use super::{Arrival, Refusal, Road};
 use crate::gateway::{Gateway, now};
-use crate::greet::TASKS_EXTENSION;
+use crate::handshake::TASKS_EXTENSION;
 
 /// How often a modern upstream may ask back in the route of one call of a legacy client.
 const MAX_ROUNDS: usize = 8;
@@ -222,7 +222,7 @@ async fn follow_modern_task(
     let wait = member(result, "pollIntervalMs").and_then(|wait| wait.parse().ok()).map(Duration::from_millis);
     sent.settle_round(&reply);
     let began = *legs.began.get_or_insert_with(Instant::now);
-    if began.elapsed() > route.station.upstream.spec().timeouts.call {
+    if began.elapsed() > route.catalog_server.upstream.spec().timeouts.call {
         let message = "the server's task takes too long and was cancelled";
         return Err(Refusal::about(&decision, UPSTREAM_UNAVAILABLE, message));
     }

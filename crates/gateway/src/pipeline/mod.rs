@@ -2,15 +2,14 @@
 //!
 //! Read `run` from top to bottom; each verb is a file beside this one.
 
-mod again;
 mod answer;
 mod approve;
 mod arrival;
 mod ask;
 mod asked_page;
 mod context;
+mod definition_guard;
 mod deliver;
-mod door;
 mod files;
 mod flagged;
 mod gather;
@@ -27,6 +26,7 @@ mod proposed;
 mod record;
 mod refuse;
 mod relay;
+mod resend;
 mod resolve;
 mod resource_list;
 mod resume;
@@ -71,7 +71,7 @@ pub(crate) use relay::CREATE_CHALLENGE;
 use resume::{Resumed, resume};
 pub(crate) use road::{Road, RoadParts};
 use search::Served;
-use sent::{CallEnd, Sent, line_up};
+use sent::{CallEnd, Sent, enqueue};
 
 use crate::client::{Answer, Client};
 use crate::gateway::Gateway;
@@ -158,7 +158,7 @@ impl Gateway {
             None => routed,
         };
         // Taken before anything is waited for: writes that are kept in order keep the order in which they came.
-        let turn = line_up(&routed.route, &routed.action)?;
+        let turn = enqueue(&routed.route, &routed.action)?;
         let proposed = road.judge.gather(arrival, routed).await;
         trace::name(&proposed);
         tracing::debug!(decision = %proposed.decision, "gathered");
@@ -175,7 +175,7 @@ impl Gateway {
                 // Rare and large: boxed, or every call would be born with the room for it.
                 match box_cold(road.approvals.approve(arrival, proposed, escalation, consent)).await? {
                     Approved::Granted(proposed, granted) => {
-                        let turn = line_up(&proposed.route, &proposed.action)?;
+                        let turn = enqueue(&proposed.route, &proposed.action)?;
                         (*proposed, granted, turn)
                     }
                     Approved::Asked(delivery) => return Ok(Departure::Asked(delivery)),
@@ -216,7 +216,7 @@ impl Gateway {
         let action = PermittedAction::bind(Arc::clone(&permitted.action), granted.permit)
             .map_err(|_| Refusal::internal(&permitted.decision))?;
         if let (Client::Modern(_), Some(level)) = (&arrival.client, arrival.client.log_level()) {
-            permitted.route.station.want_log_level(level).await;
+            permitted.route.catalog_server.want_log_level(level).await;
         }
         tracing::debug!(decision = %permitted.decision, "sent");
         Ok(Departure::Sent(Sent::send(arrival, permitted, action, turn, record)))

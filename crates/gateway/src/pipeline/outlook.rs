@@ -15,7 +15,7 @@ use highwater_mcp::error_code;
 use super::arrival::{RoutedAction, ToolName};
 use super::proposed::Proposed;
 use super::{Arrival, Delivery, Refusal, Road};
-use crate::greet::by_us;
+use crate::handshake::by_us;
 
 /// A call that is not made, judged.
 pub(super) struct Foreseen {

@@ -18,7 +18,7 @@ use super::proposed::Proposed;
 use super::record::Recorder;
 use super::route::unknown;
 use super::{Arrival, Delivery};
-use crate::greet::by_us;
+use crate::handshake::by_us;
 
 /// Why there is no reply.
 #[derive(Debug)]

@@ -25,9 +25,9 @@ use super::proposed::Proposed;
 use super::refuse::Remediation;
 use super::route::{Found, Router, Subject, era_of, text_param, unknown};
 use super::{Arrival, Refusal};
-use crate::catalog::{Known, Merged, Station, VirtualServer};
+use crate::catalog::{CatalogServer, Known, Merged, VirtualServer};
 use crate::client::Client;
-use crate::greet::Unmet;
+use crate::handshake::Unmet;
 use crate::relayed::RelayedChallenges;
 
 /// Asks for a challenge.
@@ -72,13 +72,18 @@ impl Relay {
         let world = self.judge.world.load_full();
         let caller = client.caller();
         let standing = caller.standing();
-        let verifies = |station: &Arc<Station>| {
-            let stock = station.stock();
-            let declared =
-                stock.as_ref().and_then(|stock| std::str::from_utf8(&stock.greeting.capabilities).ok());
-            standing.grant.servers.covers(station.id()) && declared.is_some_and(declares_approval)
+        let verifies = |catalog_server: &Arc<CatalogServer>| {
+            let server_listing = catalog_server.server_listing();
+            let declared = server_listing
+                .as_ref()
+                .and_then(|server_listing| std::str::from_utf8(&server_listing.greeting.capabilities).ok());
+            standing.grant.servers.covers(catalog_server.id()) && declared.is_some_and(declares_approval)
         };
-        world.virtual_server(&caller.virtual_server)?.stations().iter().find(|station| verifies(station))?;
+        world
+            .virtual_server(&caller.virtual_server)?
+            .catalog_servers()
+            .iter()
+            .find(|catalog_server| verifies(catalog_server))?;
         let (reason, message) = match method {
             CREATE_CHALLENGE => {
                 let reason = ApprovalReason::ToolNotApprovedRequired;
@@ -230,7 +235,7 @@ impl Relay {
     fn carries(&self, arrival: &Arrival, proposed: &Proposed) -> bool {
         arrival.client.speaks_approval()
             || proposed.standing.native
-            || self.judge.service.as_ref().is_some_and(|desk| desk.is_native_only())
+            || self.judge.service.as_ref().is_some_and(|approval_service| approval_service.is_native_only())
     }
 }
 

@@ -11,11 +11,11 @@ use highwater_core::decide::{PermittedAction, Verdict};
 use highwater_mcp::annotations::{TOOL_RESOLUTION, resolved_claims};
 use highwater_mcp::era::ClientMeta;
 use highwater_mcp::text::quote;
-use highwater_upstream::{CallClient, Doorkeeper, Party};
+use highwater_upstream::{CallClient, DefinitionGuard, Party};
 use tokio::sync::mpsc;
 
 use super::arrival::{Excuse, Route};
-use super::door::Door;
+use super::definition_guard::JudgedServer;
 use super::files::Files;
 use super::judge::Judge;
 use super::layout::Layout;
@@ -75,18 +75,20 @@ impl Judge {
         let mut record = self.recorder.permit(&asking, &granted).ok()?;
         let permitted = PermittedAction::bind(Arc::clone(&asking.action), granted.permit).ok()?;
         let capabilities = format!(r#"{{"extensions":{{"{TOOL_RESOLUTION}":{{}}}}}}"#);
-        let door = Door::of(route);
+        let judged_server = JudgedServer::of(route);
         let client = CallClient {
             party: Party::Gateway,
             capabilities: &capabilities,
             log_level: None,
             progress: false,
             meta: ClientMeta::Kept,
-            doorkeeper: door.as_ref().map(|door| door as &dyn Doorkeeper),
+            definition_guard: judged_server
+                .as_ref()
+                .map(|judged_server| judged_server as &dyn DefinitionGuard),
         };
         // Whatever it says besides its answer is heard by nobody; nor does anybody try this again.
         let (events, _) = mpsc::channel(1);
-        let perform = route.station.upstream.perform(permitted, client, &events, None);
+        let perform = route.catalog_server.upstream.perform(permitted, client, &events, None);
         let answer = tokio::time::timeout(PATIENCE, perform);
         let reply = match answer.await {
             Ok(Ok(reply)) => reply,

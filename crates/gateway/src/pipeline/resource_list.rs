@@ -30,7 +30,7 @@ use crate::dispatch::{NO_CURSOR, NO_VIRTUAL_SERVER};
 const UNSTORED: &str = "its label could not be stored, so it is not listed";
 
 /// A part that may be shown: in the session's label, and on record.
-struct Shown {
+struct VisiblePart {
     recorded: Appended,
     joined: Joined,
 }
@@ -58,7 +58,7 @@ pub(super) async fn list(road: &Road, arrival: &Arrival) -> Result<Delivery, Ref
     }
     // On a store that others share no proof holds for ever.
     let mut proofs = None;
-    for Shown { recorded, joined } in shown {
+    for VisiblePart { recorded, joined } in shown {
         let renewed = joined.renewed(|label| road.world.load().overlooks(label)).await;
         let joined = renewed.map_err(|error| {
             tracing::error!(%error, "a list of resources is not sent: its label could not be stored");
@@ -80,7 +80,12 @@ pub(super) async fn list(road: &Road, arrival: &Arrival) -> Result<Delivery, Ref
 }
 
 /// Judges, labels and records one server's part. Nothing, if it is left out.
-async fn show(road: &Road, arrival: &Arrival, names: &Arc<Merged>, part: &ResourcePart) -> Option<Shown> {
+async fn show(
+    road: &Road,
+    arrival: &Arrival,
+    names: &Arc<Merged>,
+    part: &ResourcePart,
+) -> Option<VisiblePart> {
     let routed = routed(arrival, names, part)?;
     let proposed = road.judge.gather(arrival, routed).await;
     let (proposed, granted) = match road.judge.judge(proposed).await {
@@ -109,7 +114,12 @@ async fn show(road: &Road, arrival: &Arrival, names: &Arc<Merged>, part: &Resour
     }
 }
 
-async fn release(road: &Road, proposed: &Proposed, pass: Pass<()>, record: &mut OpenRecord) -> Option<Shown> {
+async fn release(
+    road: &Road,
+    proposed: &Proposed,
+    pass: Pass<()>,
+    record: &mut OpenRecord,
+) -> Option<VisiblePart> {
     let label = pass.label();
     let absorbed = road.sessions.absorb(proposed.session(), label, proposed.is_verified()).await;
     let Absorbed { joined, raised, before } = match absorbed {
@@ -127,10 +137,10 @@ async fn release(road: &Road, proposed: &Proposed, pass: Pass<()>, record: &mut 
     let (judgement, provenance) = (Some(pass.judgement()), Some(proposed.provenance()));
     let end = End { judgement, label: Some(label), raised, provenance, ..End::default() };
     let recorded = settle(record, Outcome::Delivered, end)?;
-    Some(Shown { recorded, joined })
+    Some(VisiblePart { recorded, joined })
 }
 
-fn withheld(record: &mut OpenRecord, judgement: &Judgement) -> Option<Shown> {
+fn withheld(record: &mut OpenRecord, judgement: &Judgement) -> Option<VisiblePart> {
     settle(record, Outcome::Withheld, End { judgement: Some(judgement), ..End::default() });
     None
 }
@@ -142,10 +152,10 @@ fn settle(record: &mut OpenRecord, outcome: Outcome, end: End<'_>) -> Option<App
 
 /// The list as what it is judged as: a read of what it names, for which nothing is sent.
 fn routed(arrival: &Arrival, names: &Arc<Merged>, part: &ResourcePart) -> Option<RoutedAction> {
-    let station = arrival.world.stations.get(&part.upstream)?;
+    let catalog_server = arrival.world.catalog_servers.get(&part.upstream)?;
     let route = Route {
-        station: Arc::clone(station),
-        _bound: station.bound(),
+        catalog_server: Arc::clone(catalog_server),
+        _bound: catalog_server.bound(),
         contracts: Arc::clone(names.contracts(&part.upstream)?),
         names: Arc::clone(names),
         known: Arc::clone(&part.known),

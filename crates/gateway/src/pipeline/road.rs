@@ -17,7 +17,7 @@ use super::seals::Seals;
 use super::sessions::Sessions;
 use super::suspended::Suspended;
 use crate::access::AccessLog;
-use crate::approvals::Desk;
+use crate::approvals::ApprovalService;
 use crate::asked_pages::AskedPages;
 use crate::decision_ids::DecisionIds;
 use crate::gateway::Gateway;
@@ -57,7 +57,7 @@ pub(crate) struct RoadParts {
     pub(crate) access: Arc<AccessLog>,
     pub(crate) seal: Seal,
     /// Where people answer; nothing where nobody can be asked on a page.
-    pub(crate) service: Option<Arc<Desk>>,
+    pub(crate) service: Option<Arc<ApprovalService>>,
     pub(crate) ids: DecisionIds,
 }
 

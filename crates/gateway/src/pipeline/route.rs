@@ -154,7 +154,7 @@ impl Router {
                 let OpenTask { upstream, own, tool } = self
                     .seals
                     .open_task_id(arrival, &shown)
-                    .filter(|task| arrival.world.stations.contains_key(&task.upstream))
+                    .filter(|task| arrival.world.catalog_servers.contains_key(&task.upstream))
                     .ok_or_else(|| Refusal::invalid(INVALID_PARAMS, "unknown task"))?;
                 let names = self.met(arrival, server, &upstream).await?.unwrap_or_else(|| server.known());
                 let subject = match tool {
@@ -275,7 +275,7 @@ impl Router {
                 .admission(upstream)
                 .is_some_and(|admission| admission.extra_methods.contains(method))
         };
-        let mut takers = server.stations().iter().filter(|station| listed(station.id()));
+        let mut takers = server.catalog_servers().iter().filter(|catalog_server| listed(catalog_server.id()));
         let taker = takers.next().ok_or_else(|| method_not_found(arrival))?;
         if takers.next().is_some() {
             let message = format!("method `{method}` is listed for several servers, so it leads nowhere");
@@ -298,19 +298,21 @@ impl Router {
         server: &VirtualServer,
         upstream: &UpstreamId,
     ) -> Result<Option<Arc<Merged>>, Refusal> {
-        let Some(station) = arrival.world.stations.get(upstream) else { return Ok(None) };
-        let stamp = station.stamp();
-        if station.is_due() {
-            station.refresh_in_use().await;
+        let Some(catalog_server) = arrival.world.catalog_servers.get(upstream) else { return Ok(None) };
+        let stamp = catalog_server.stamp();
+        if catalog_server.is_due() {
+            catalog_server.refresh_in_use().await;
         }
-        if station.is_current() || !(station.keeper.wanted().quarantine || station.is_kept()) {
-            return Ok((station.stamp() != stamp).then(|| server.known()));
+        if catalog_server.is_current()
+            || !(catalog_server.enforcer.wanted().quarantine || catalog_server.is_kept())
+        {
+            return Ok((catalog_server.stamp() != stamp).then(|| server.known()));
         }
-        if !station.is_seen() {
-            station.met().await.map_err(|why| Refusal::unavailable(upstream, Some(&why)))?;
+        if !catalog_server.is_seen() {
+            catalog_server.met().await.map_err(|why| Refusal::unavailable(upstream, Some(&why)))?;
         }
-        box_cold(station.ensure_current()).await;
-        if !station.is_seen() {
+        box_cold(catalog_server.ensure_current()).await;
+        if !catalog_server.is_seen() {
             return Err(Refusal::unavailable(upstream, None));
         }
         Ok(Some(server.known()))
@@ -326,7 +328,7 @@ impl Router {
     ) -> Result<Route, Refusal> {
         let upstream = &entry.upstream;
         let no_server = || Refusal::unknown("server", upstream.as_str(), &[]);
-        let station = arrival.world.stations.get(upstream).ok_or_else(no_server)?;
+        let catalog_server = arrival.world.catalog_servers.get(upstream).ok_or_else(no_server)?;
         let contracts = Arc::clone(names.contracts(upstream).ok_or_else(no_server)?);
         let known = subject.known.unwrap_or_else(|| match kind {
             ActionKind::ReadResource | ActionKind::Subscribe => contracts.resource(&entry.name),
@@ -340,8 +342,8 @@ impl Router {
             | ActionKind::ExtraMethod => Arc::clone(contracts.unknown()),
         });
         Ok(Route {
-            station: Arc::clone(station),
-            _bound: station.bound(),
+            catalog_server: Arc::clone(catalog_server),
+            _bound: catalog_server.bound(),
             contracts,
             known,
             tool: subject.tool,
@@ -363,7 +365,7 @@ fn as_task(routed: RoutedAction) -> RoutedAction {
 }
 
 pub(super) fn era_of(route: &Route) -> Option<Era> {
-    route.station.stock().map(|stock| stock.greeting.era)
+    route.catalog_server.server_listing().map(|server_listing| server_listing.greeting.era)
 }
 
 pub(super) fn text_param(arrival: &Arrival, key: &'static str) -> Result<String, Refusal> {
@@ -393,8 +395,10 @@ pub(super) fn missing_servers(arrival: &Arrival) -> Vec<UpstreamId> {
     let server = arrival.world.virtual_server(&caller.virtual_server);
     server
         .into_iter()
-        .flat_map(|server| server.stations())
-        .filter(|station| !station.is_seen() && standing.grant.servers.covers(station.id()))
-        .map(|station| station.id().clone())
+        .flat_map(|server| server.catalog_servers())
+        .filter(|catalog_server| {
+            !catalog_server.is_seen() && standing.grant.servers.covers(catalog_server.id())
+        })
+        .map(|catalog_server| catalog_server.id().clone())
         .collect()
 }

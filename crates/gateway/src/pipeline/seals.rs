@@ -27,7 +27,7 @@ pub(crate) struct Seals {
 
 /// What our `requestState` says.
 #[derive(Debug, Serialize, Deserialize)]
-struct State {
+struct SealedState {
     principal: String,
     session: String,
     method: String,
@@ -65,7 +65,7 @@ impl Seals {
     /// Opens a state that was made for this request.
     pub(super) fn open_state(&self, arrival: &Arrival, text: &str) -> Result<GoesOn, Refusal> {
         let Client::Modern(_) = &arrival.client else { return Err(foreign_state()) };
-        let state: State = self.seal.open(Purpose::RequestState, text).ok_or_else(foreign_state)?;
+        let state: SealedState = self.seal.open(Purpose::RequestState, text).ok_or_else(foreign_state)?;
         let fits = state.principal == arrival.client.caller().principal.as_str()
             && state.session == arrival.session.key().as_str()
             && Some(state.method.as_str()) == arrival.frame.method()
@@ -96,7 +96,7 @@ impl Seals {
             GoesOn::Round(_) => ROUND_LIFETIME_MS,
             _ => u64::try_from(SUSPENSION.as_millis()).unwrap_or(u64::MAX),
         };
-        let state = State {
+        let state = SealedState {
             principal: arrival.client.caller().principal.as_str().to_owned(),
             session: arrival.session.key().as_str().to_owned(),
             method: arrival.frame.method().unwrap_or_default().to_owned(),

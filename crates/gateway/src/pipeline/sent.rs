@@ -25,20 +25,20 @@ use highwater_upstream::box_cold;
 use highwater_upstream::control::LogLevel;
 use highwater_upstream::error::UpstreamError;
 use highwater_upstream::event::{Ask, CallEvent, CallSink};
-use highwater_upstream::{CallClient, Doorkeeper, Reply, Turn};
+use highwater_upstream::{CallClient, DefinitionGuard, Reply, WriteTurn};
 use tokio::sync::mpsc;
 
 use super::approve::named_capabilities;
 use super::arrival::{Route, TaskBridge};
 use super::ask::{Cleared, ServerQuestions};
 use super::context::SentMeta;
-use super::door::Door;
+use super::definition_guard::JudgedServer;
 use super::objects::prints_of_params;
 use super::permitted::Permitted;
 use super::record::{End, OpenRecord};
 use super::{Arrival, Refusal};
 use crate::client::Client;
-use crate::greet::TASKS_EXTENSION;
+use crate::handshake::TASKS_EXTENSION;
 
 /// How many events of one call may wait for a slow client before its upstream is slowed down.
 const EVENT_BUFFER: usize = 16;
@@ -93,15 +93,15 @@ impl Sent {
         arrival: &Arrival,
         permitted: Permitted,
         action: PermittedAction,
-        turn: Option<Turn>,
+        turn: Option<WriteTurn>,
         record: OpenRecord,
     ) -> Self {
         let meta = SentMeta::of(&permitted);
         let (sender, events) = mpsc::channel(EVENT_BUFFER);
         let open = sender.clone();
         let route = &permitted.route;
-        let station = Arc::clone(&route.station);
-        let door = Door::of(route);
+        let catalog_server = Arc::clone(&route.catalog_server);
+        let judged_server = JudgedServer::of(route);
         let client = arrival.client.clone();
         let progress = arrival.progress_token().is_some();
         let (task, agreed) = (route.task, permitted.is_agreed());
@@ -122,9 +122,11 @@ impl Sent {
                 log_level,
                 progress,
                 meta: meta.as_meta(),
-                doorkeeper: door.as_ref().map(|door| door as &dyn Doorkeeper),
+                definition_guard: judged_server
+                    .as_ref()
+                    .map(|judged_server| judged_server as &dyn DefinitionGuard),
             };
-            station.upstream.perform(action, client, &sender, turn).await
+            catalog_server.upstream.perform(action, client, &sender, turn).await
         });
         Self {
             work,
@@ -183,12 +185,12 @@ impl Sent {
 
 /// Takes a place among the writes to a server that wants them in order. Nothing for what writes nothing by its kind,
 /// and for every other server.
-pub(super) fn line_up(route: &Route, action: &Action) -> Result<Option<Turn>, Refusal> {
+pub(super) fn enqueue(route: &Route, action: &Action) -> Result<Option<WriteTurn>, Refusal> {
     match action.kind() {
         ActionKind::CallTool | ActionKind::ExtraMethod => route
-            .station
+            .catalog_server
             .upstream
-            .line_up()
+            .enqueue()
             .map_err(|error| Refusal::invalid(UPSTREAM_UNAVAILABLE, error.to_string())),
         _ => Ok(None),
     }

@@ -20,7 +20,7 @@ use super::seals::{GoesOn, Seals};
 use super::sent::Sent;
 use super::{Arrival, Delivery, Refusal};
 use crate::gateway::fresh_id;
-use crate::greet::by_us;
+use crate::handshake::by_us;
 
 /// How long a suspended call waits for its answer.
 pub(super) const SUSPENSION: Duration = Duration::from_secs(300);

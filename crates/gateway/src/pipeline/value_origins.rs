@@ -347,8 +347,8 @@ fn with_call<T>(proposed: &Proposed, look: impl FnOnce(&Call<'_>) -> T) -> Optio
 fn defined(proposed: &Proposed) -> Option<&Definition> {
     let tool = proposed.route.tool.as_ref()?;
     let read = || {
-        let stock = proposed.route.station.stock()?;
-        let mut items = stock.tools.items.iter().filter_map(|item| std::str::from_utf8(item).ok());
+        let server_listing = proposed.route.catalog_server.server_listing()?;
+        let mut items = server_listing.tools.items.iter().filter_map(|item| std::str::from_utf8(item).ok());
         let text = items.find(|item| string_member(item, "name").as_deref() == Some(&tool.own))?;
         Some(Definition::read(text))
     };

@@ -78,11 +78,11 @@ struct Entry {
 /// One conversation. A sub-agent has that of the request that started it.
 struct Conversation {
     used: AtomicU64,
-    heard: Mutex<Heard>,
+    heard: Mutex<ConversationEvidence>,
     all_bytes: Arc<AtomicUsize>,
 }
 
-struct Heard {
+struct ConversationEvidence {
     evidence: Evidence,
     /// The turn in which the user said something last, and a name of ours for it.
     turn: Option<(Box<str>, Arc<str>)>,
@@ -340,7 +340,7 @@ impl Evidences {
         };
         Conversation {
             used: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
-            heard: Mutex::new(Heard {
+            heard: Mutex::new(ConversationEvidence {
                 evidence,
                 turn: None,
                 asked: BTreeSet::new(),
@@ -412,7 +412,7 @@ impl Conversation {
 
 // === impl Heard ===
 
-impl Heard {
+impl ConversationEvidence {
     /// The user says something, in a turn that may have been told of before.
     fn begin_turn(&mut self, turn: &str) {
         if self.turn.as_ref().is_none_or(|(known, _)| **known != *turn) {

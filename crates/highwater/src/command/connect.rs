@@ -94,7 +94,7 @@ pub(crate) fn run(args: &ConnectArgs) -> Result<(), Failure> {
         TokenChoice::Create(_) | TokenChoice::Configured(_) | TokenChoice::Rotate(_) => NO_SECRET,
     };
     let planned = Planned::of(args, &data, &location, earlier.as_ref(), secret)?;
-    let shown = Shown::of(args.host, &planned, &location, secret);
+    let shown = ConnectReport::of(args.host, &planned, &location, secret);
     if args.consent.dry_run || !planned.is_change() {
         let word = if planned.is_change() { Word::WouldConnect } else { Word::Unchanged };
         return report(args, &shown, &location, word, choice.name());
@@ -112,7 +112,7 @@ struct Planned {
 }
 
 /// What people are shown of it.
-struct Shown {
+struct ConnectReport {
     diff: String,
     files: Vec<Value>,
     notes: Vec<String>,
@@ -155,7 +155,7 @@ impl Planned {
 
 // === impl Shown ===
 
-impl Shown {
+impl ConnectReport {
     fn of(host: Host, planned: &Planned, location: &Location, secret: &str) -> Self {
         let mut shown = Self { diff: String::new(), files: Vec::new(), notes: Vec::new() };
         let files = planned.files.iter().map(|change| (&change.before, Some(change.after.as_str())));
@@ -308,7 +308,7 @@ fn take_back(args: &ConnectArgs, records: &Records, location: &Location, token: 
 
 fn report(
     args: &ConnectArgs,
-    shown: &Shown,
+    shown: &ConnectReport,
     location: &Location,
     word: Word,
     token: &str,

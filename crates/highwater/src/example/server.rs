@@ -71,9 +71,9 @@ impl Server {
     pub(crate) fn serve(&mut self, mut input: impl BufRead, mut output: impl Write) -> anyhow::Result<()> {
         while let Some(line) = next_line(&mut input)? {
             let messages = match line {
-                Line::Text(text) if text.trim_ascii().is_empty() => continue,
-                Line::Text(text) => self.receive(&text),
-                Line::TooLong => vec![too_long()],
+                InputLine::Text(text) if text.trim_ascii().is_empty() => continue,
+                InputLine::Text(text) => self.receive(&text),
+                InputLine::TooLong => vec![too_long()],
             };
             if !write_lines(&mut output, &messages)? {
                 return Ok(());
@@ -196,25 +196,25 @@ impl Server {
 }
 
 /// One line of input.
-enum Line {
+enum InputLine {
     Text(Vec<u8>),
     TooLong,
 }
 
 /// Reads a line of bounded length; a longer one is skipped to its end.
-fn next_line(input: &mut impl BufRead) -> anyhow::Result<Option<Line>> {
+fn next_line(input: &mut impl BufRead) -> anyhow::Result<Option<InputLine>> {
     let mut line = Vec::new();
     if input.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
     }
     if line.ends_with(b"\n") || (line.len() as u64) < MAX_LINE_BYTES {
-        return Ok(Some(Line::Text(line)));
+        return Ok(Some(InputLine::Text(line)));
     }
     loop {
         line.clear();
         let read = input.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
         if read == 0 || line.ends_with(b"\n") {
-            return Ok(Some(Line::TooLong));
+            return Ok(Some(InputLine::TooLong));
         }
     }
 }

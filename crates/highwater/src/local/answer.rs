@@ -4,12 +4,12 @@ use std::io;
 
 use highwater_core::label::Label;
 use highwater_gateway::{
-    ClearedMarks, Decided, Gateway, Judgement, Reset, StatedLabel, TokenDesk, TokenFault, TokenView,
+    ClearedMarks, Decided, Gateway, Judgement, Reset, StatedLabel, TokenAdmin, TokenFault, TokenView,
 };
 use highwater_store::{PinScope, PinVerdict, SessionState, StoreError, TokenSecret};
 use serde_json::json;
 
-use super::desk;
+use super::approvals;
 use super::hello::{Ask, Decide, Welcome};
 
 /// How many sessions a list has.
@@ -44,7 +44,7 @@ pub(super) async fn answer(gateway: &Gateway, ask: &Ask) -> io::Result<Welcome> 
                 None => Welcome::refused("there is no such server, or it cannot be reached"),
             });
         }
-        Ask::Approvals(ask) => return desk::answer(gateway, ask).await,
+        Ask::Approvals(ask) => return approvals::answer(gateway, ask).await,
         Ask::Decide(decide) => gateway.decide_pins(judgement(decide)).await.map(decided),
         Ask::Describe { server, profile, person, reason } => {
             gateway.describe(server, *profile, person, reason).await.map(|said| match said.refusal() {
@@ -108,18 +108,18 @@ pub(super) fn of_store(error: &StoreError) -> String {
 pub(crate) const OUTAGE: &str =
     "this is an outage: try the same again when the store is back; `highwater status` says whether it is";
 
-/// The answer of a desk where no gateway runs; what it does not do is refused.
-pub(crate) async fn at_desk(desk: &TokenDesk<'_>, ask: &Ask) -> serde_json::Result<Welcome> {
+/// The answer of the token commands where no gateway runs; what it does not do is refused.
+pub(crate) async fn on_page(approval_service: &TokenAdmin<'_>, ask: &Ask) -> serde_json::Result<Welcome> {
     match ask {
-        Ask::Tokens => match desk.list().await {
+        Ask::Tokens => match approval_service.list().await {
             Ok(tokens) => Welcome::answer(&tokens),
             Err(error) => Ok(Welcome::refused(of_store(&error))),
         },
         Ask::CreateToken { name, terms, person } => {
-            secret(desk.create(name, terms.as_deref().cloned(), person).await)
+            secret(approval_service.create(name, terms.as_deref().cloned(), person).await)
         }
-        Ask::RotateToken { name, person } => secret(desk.rotate(name, person).await),
-        Ask::RevokeToken { name, person } => revoked(desk.revoke(name, person).await),
+        Ask::RotateToken { name, person } => secret(approval_service.rotate(name, person).await),
+        Ask::RevokeToken { name, person } => revoked(approval_service.revoke(name, person).await),
         Ask::Servers
         | Ask::Overview
         | Ask::Hooks

@@ -27,12 +27,12 @@ const MOST_CLIENTS: usize = 1000;
 /// The clients that have joined.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
-    state: Mutex<State>,
+    state: Mutex<AttendState>,
     left: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AttendState {
     count: usize,
     ever: bool,
     closed: bool,
@@ -91,7 +91,7 @@ impl Clients {
         Ok(Joined(Arc::clone(self)))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AttendState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -177,7 +177,7 @@ pub(crate) enum Ask {
         server: UpstreamId,
     },
     /// Something about approvals.
-    Approvals(AskDesk),
+    Approvals(ApprovalQuery),
     /// Make a context.
     NewContext {
         /// Who.
@@ -214,7 +214,7 @@ pub(crate) enum Ask {
 /// What can be asked about approvals. Nothing of it approves anything.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum AskDesk {
+pub(crate) enum ApprovalQuery {
     /// Which calls wait for a person.
     Requests {
         /// Also those that do not wait any more.

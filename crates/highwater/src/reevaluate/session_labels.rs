@@ -31,7 +31,7 @@ pub(crate) struct Reply {
 
 /// What one session, or all of one principal, took in.
 #[derive(Clone, Debug, Default)]
-struct Taken {
+struct SessionIntake {
     /// By the record.
     recorded: LabelWords,
     /// Under the other configuration.
@@ -42,8 +42,8 @@ struct Taken {
 pub(crate) struct SessionLabels<'c> {
     now: &'c LoadedConfiguration,
     other: &'c LoadedConfiguration,
-    sessions: HashMap<SessionKey, Taken>,
-    principals: HashMap<Principal, Taken>,
+    sessions: HashMap<SessionKey, SessionIntake>,
+    principals: HashMap<Principal, SessionIntake>,
 }
 
 // === impl SessionLabels ===
@@ -82,7 +82,7 @@ impl<'c> SessionLabels<'c> {
 
     /// The label that a session would have had at a decision.
     pub(crate) fn at(&self, decision: &RecordedDecision) -> Label {
-        let nothing = Taken::default();
+        let nothing = SessionIntake::default();
         let own = self.sessions.get(&decision.session).unwrap_or(&nothing);
         let all = self.principals.get(&decision.principal).unwrap_or(&nothing);
         let mut label = own.otherwise.clone();

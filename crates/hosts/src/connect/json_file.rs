@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::json_edit::{Style, add_item, add_member, remove_item, remove_member, replace};
 use super::json_text::{Kind, Part, line_and_column, parse};
 use super::undo::{Purpose, Step, TextEdit, Undo};
-use super::{ConnectError, Disconnected, Place, is_blank};
+use super::{ConnectError, Disconnected, FileChange, is_blank};
 
 /// A value that a file should have.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub(super) enum Wanted {
 
 /// The text with everything that is wanted, and what was done.
 pub(super) fn install(
-    place: &Place<'_>,
+    place: &FileChange<'_>,
     contents: Option<&str>,
     wanted: &[Wanted],
 ) -> Result<(String, Vec<Step>), ConnectError> {
@@ -42,7 +42,11 @@ pub(super) fn install(
 }
 
 /// The text without what was installed.
-pub(super) fn remove(place: &Place<'_>, contents: &str, undo: &Undo) -> Result<Disconnected, ConnectError> {
+pub(super) fn remove(
+    place: &FileChange<'_>,
+    contents: &str,
+    undo: &Undo,
+) -> Result<Disconnected, ConnectError> {
     let mut text = contents.to_owned();
     let mut left = Vec::new();
     for step in undo.steps.iter().rev() {
@@ -86,7 +90,12 @@ pub(super) fn remove(place: &Place<'_>, contents: &str, undo: &Undo) -> Result<D
 
 /// The text without the innermost objects and lists of a path that were made for what is gone, as far as
 /// they are empty now.
-fn prune(place: &Place<'_>, mut text: String, path: &[String], made: usize) -> Result<String, ConnectError> {
+fn prune(
+    place: &FileChange<'_>,
+    mut text: String,
+    path: &[String],
+    made: usize,
+) -> Result<String, ConnectError> {
     for length in (1..=path.len()).rev().take(made) {
         let path = path.get(..length).unwrap_or_default();
         let root = read(place, &text)?;
@@ -113,7 +122,7 @@ fn is_empty(value: &Value) -> bool {
 
 /// The text without what is ours by its looks, for files of which no record is left, and what was done.
 pub(super) fn remove_ours(
-    place: &Place<'_>,
+    place: &FileChange<'_>,
     contents: &str,
     is_ours: &dyn Fn(&[String], &Value) -> bool,
 ) -> Result<(String, Vec<Step>), ConnectError> {
@@ -157,7 +166,7 @@ fn find_ours(root: &Value, is_ours: &dyn Fn(&[String], &Value) -> bool) -> Optio
     None
 }
 
-fn read(place: &Place<'_>, text: &str) -> Result<Part, ConnectError> {
+fn read(place: &FileChange<'_>, text: &str) -> Result<Part, ConnectError> {
     let root = parse(text).map_err(|error| {
         let (line, column) = line_and_column(text, error.at);
         ConnectError::Syntax { file: place.shown.to_owned(), line, column, problem: error.problem }
@@ -170,7 +179,7 @@ fn read(place: &Place<'_>, text: &str) -> Result<Part, ConnectError> {
 
 /// The edit that gives a text what is wanted. Nothing if it has it.
 fn edit_for(
-    place: &Place<'_>,
+    place: &FileChange<'_>,
     text: &str,
     root: &Part,
     wanted: &Wanted,
@@ -263,7 +272,12 @@ fn removal(text: &str, root: &Part, purpose: &Purpose) -> Option<TextEdit> {
 }
 
 /// The text after an edit, if it then says what it should.
-fn checked(place: &Place<'_>, edit: &TextEdit, text: &str, expected: &Value) -> Result<String, ConnectError> {
+fn checked(
+    place: &FileChange<'_>,
+    edit: &TextEdit,
+    text: &str,
+    expected: &Value,
+) -> Result<String, ConnectError> {
     let after = edit.apply(text).filter(|after| value_after(text, after).as_ref() == Some(expected));
     after.ok_or_else(|| {
         let (line, _) = line_and_column(text, edit.at);

@@ -95,7 +95,7 @@ pub enum ConnectError {
 }
 
 /// A file while it is changed.
-struct Place<'a> {
+struct FileChange<'a> {
     file: HostFile,
     /// Its path as people are told it.
     shown: &'a str,
@@ -110,7 +110,7 @@ pub fn connect(
     install: &Install,
     previous: Option<&Undo>,
 ) -> Result<Connected, ConnectError> {
-    let place = Place { file, shown };
+    let place = FileChange { file, shown };
     let base = match (contents, previous) {
         (Some(contents), Some(previous)) => undone(&place, contents, previous)?.contents,
         (contents, _) => contents.map(str::to_owned),
@@ -135,7 +135,7 @@ pub fn disconnect(
     contents: Option<&str>,
     undo: Option<&Undo>,
 ) -> Result<Disconnected, ConnectError> {
-    let place = Place { file, shown };
+    let place = FileChange { file, shown };
     match (contents, undo) {
         (None, _) => Ok(Disconnected { contents: None, left: Vec::new() }),
         (Some(contents), Some(undo)) => undone(&place, contents, undo),
@@ -147,7 +147,7 @@ pub fn disconnect(
 }
 
 fn installed(
-    place: &Place<'_>,
+    place: &FileChange<'_>,
     contents: Option<&str>,
     install: &Install,
 ) -> Result<(String, Vec<undo::Step>), ConnectError> {
@@ -157,7 +157,7 @@ fn installed(
     }
 }
 
-fn undone(place: &Place<'_>, contents: &str, undo: &Undo) -> Result<Disconnected, ConnectError> {
+fn undone(place: &FileChange<'_>, contents: &str, undo: &Undo) -> Result<Disconnected, ConnectError> {
     if let Some(before) = undo.exactly(contents) {
         return Ok(Disconnected { contents: (!undo.created).then_some(before), left: Vec::new() });
     }
@@ -167,7 +167,7 @@ fn undone(place: &Place<'_>, contents: &str, undo: &Undo) -> Result<Disconnected
     }
 }
 
-fn cleaned(place: &Place<'_>, contents: &str) -> Result<String, ConnectError> {
+fn cleaned(place: &FileChange<'_>, contents: &str) -> Result<String, ConnectError> {
     match place.file {
         HostFile::CodexConfig => {
             toml_file::remove_ours(place, contents, &|_, server| entries::is_our_section(server))
@@ -181,7 +181,10 @@ fn cleaned(place: &Place<'_>, contents: &str) -> Result<String, ConnectError> {
 }
 
 /// The contents without hooks of ours, and what was done. Servers stay: people enter those by hand.
-fn without_stale_hooks(place: &Place<'_>, contents: &str) -> Result<(String, Vec<undo::Step>), ConnectError> {
+fn without_stale_hooks(
+    place: &FileChange<'_>,
+    contents: &str,
+) -> Result<(String, Vec<undo::Step>), ConnectError> {
     let holds_servers = matches!(place.file, HostFile::CodexConfig | HostFile::ClaudeServers);
     if holds_servers || is_blank(contents) {
         return Ok((contents.to_owned(), Vec::new()));
@@ -229,7 +232,7 @@ impl HostFile {
 
 // === impl Place ===
 
-impl Place<'_> {
+impl FileChange<'_> {
     fn shape(&self, text: &str, at: usize, name: &str, expected: &'static str) -> ConnectError {
         let (line, _) = json_text::line_and_column(text, at);
         ConnectError::Shape { file: self.shown.to_owned(), line, at: name.to_owned(), expected }

@@ -9,7 +9,7 @@ use toml::{Spanned, Table, Value};
 use super::json_edit::newline_of;
 use super::json_text::line_and_column;
 use super::undo::{Purpose, Step, TextEdit, Undo};
-use super::{ConnectError, Disconnected, Place};
+use super::{ConnectError, Disconnected, FileChange};
 
 /// The table in which Codex keeps its MCP servers.
 const SERVERS: &str = "mcp_servers";
@@ -30,7 +30,7 @@ struct Section {
 
 /// The text with the entry, and what was done.
 pub(super) fn install(
-    place: &Place<'_>,
+    place: &FileChange<'_>,
     contents: Option<&str>,
     entry: &Entry<'_>,
 ) -> Result<(String, Vec<Step>), ConnectError> {
@@ -79,7 +79,11 @@ pub(super) fn install(
 }
 
 /// The text without what was installed.
-pub(super) fn remove(place: &Place<'_>, contents: &str, undo: &Undo) -> Result<Disconnected, ConnectError> {
+pub(super) fn remove(
+    place: &FileChange<'_>,
+    contents: &str,
+    undo: &Undo,
+) -> Result<Disconnected, ConnectError> {
     let mut text = contents.to_owned();
     read(place, &text)?;
     let mut left = Vec::new();
@@ -107,7 +111,7 @@ pub(super) fn remove(place: &Place<'_>, contents: &str, undo: &Undo) -> Result<D
 
 /// The text without a section that is ours by its looks, for files of which no record is left.
 pub(super) fn remove_ours(
-    place: &Place<'_>,
+    place: &FileChange<'_>,
     contents: &str,
     is_ours: &dyn Fn(&str, &Table) -> bool,
 ) -> Result<String, ConnectError> {
@@ -126,7 +130,7 @@ pub(super) fn remove_ours(
     Ok(text)
 }
 
-fn read(place: &Place<'_>, text: &str) -> Result<Table, ConnectError> {
+fn read(place: &FileChange<'_>, text: &str) -> Result<Table, ConnectError> {
     text.parse::<Table>().map_err(|error| {
         let at = error.span().map(|span| span.start).unwrap_or_default();
         let (line, column) = line_and_column(text, at);

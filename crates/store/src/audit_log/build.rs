@@ -43,7 +43,7 @@ struct Call {
 
 /// The parts of a record by which it is found, as they stand there.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct RecordParts<'a> {
     time: u64,
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
@@ -101,7 +101,7 @@ impl Builder {
         let before = std::mem::take(&mut self.entries);
         for line in lines.split(|byte| *byte == b'\n') {
             // What was torn by a full disk is no record.
-            if let Ok(line) = serde_json::from_slice::<Line<'_>>(line) {
+            if let Ok(line) = serde_json::from_slice::<RecordParts<'_>>(line) {
                 self.line(number, &line);
             }
         }
@@ -120,7 +120,7 @@ impl Builder {
         Built { entries, blocks, runs, span, end }
     }
 
-    fn line(&mut self, block: u32, line: &Line<'_>) {
+    fn line(&mut self, block: u32, line: &RecordParts<'_>) {
         let first = self.span.map_or(line.time, |(first, _)| first.min(line.time));
         self.span = Some((first, self.span.map_or(line.time, |(_, last)| last.max(line.time))));
         let id = line.id.map(|id| {
@@ -153,7 +153,7 @@ impl Builder {
         }
     }
 
-    fn decision(&mut self, id: u64, block: u32, line: &Line<'_>) {
+    fn decision(&mut self, id: u64, block: u32, line: &RecordParts<'_>) {
         let (Some(session), Some(principal)) = (line.session, line.principal) else { return };
         let text = |part: Option<&RawValue>| part.map(RawValue::get).unwrap_or_default().to_owned();
         let outward = line.contract.as_ref().is_some_and(|it| it.destination.get().contains("\"public\""));
@@ -169,7 +169,7 @@ impl Builder {
         self.calls.insert(id, call);
     }
 
-    fn outcome(&mut self, id: u64, block: u32, line: &Line<'_>) {
+    fn outcome(&mut self, id: u64, block: u32, line: &RecordParts<'_>) {
         let Some(call) = self.calls.get(&id).copied() else {
             // Its decision is in an older segment, which says whose it is.
             self.found(Key::Elsewhere, block);

@@ -26,7 +26,7 @@ const SCAN: usize = 4096;
 pub struct AuditReader {
     folder: PathBuf,
     segments: RefCell<BTreeMap<u64, SegmentFiles>>,
-    known: RefCell<HashMap<u64, Rc<Known>>>,
+    known: RefCell<HashMap<u64, Rc<SegmentMap>>>,
     texts: RefCell<HashMap<BlockPlace, Rc<Vec<u8>>>>,
     read: Cell<u64>,
     blocks: Cell<u64>,
@@ -51,7 +51,7 @@ pub struct BlockPlace {
 
 /// What is known of where things are in a segment.
 #[derive(Debug)]
-enum Known {
+enum SegmentMap {
     /// Its index says it. The table is read when it is wanted.
     OnDisk(Footer, RefCell<Option<Rc<Table>>>),
     /// The segment was read.
@@ -136,8 +136,8 @@ impl AuditReader {
         let known = self.known(segment, |footer| footer.may_have(key))?;
         let Some(known) = known else { return Ok(Vec::new()) };
         let numbers = match &*known {
-            Known::InMemory(built) => built.find(key),
-            Known::OnDisk(footer, table) => match self.find_on_disk(segment, footer, table, key)? {
+            SegmentMap::InMemory(built) => built.find(key),
+            SegmentMap::OnDisk(footer, table) => match self.find_on_disk(segment, footer, table, key)? {
                 Some(numbers) => numbers,
                 None => {
                     let known = self.rebuild(segment)?;
@@ -166,10 +166,10 @@ impl AuditReader {
         Ok(show(block, &text, look))
     }
 
-    fn find_in_memory(&self, segment: u64, known: &Known, key: Key<'_>) -> io::Result<Vec<BlockPlace>> {
+    fn find_in_memory(&self, segment: u64, known: &SegmentMap, key: Key<'_>) -> io::Result<Vec<BlockPlace>> {
         match known {
-            Known::InMemory(built) => self.places(segment, known, &built.find(key)),
-            Known::OnDisk(..) => Ok(Vec::new()),
+            SegmentMap::InMemory(built) => self.places(segment, known, &built.find(key)),
+            SegmentMap::OnDisk(..) => Ok(Vec::new()),
         }
     }
 
@@ -204,11 +204,11 @@ impl AuditReader {
         Ok(Some(read))
     }
 
-    fn places(&self, segment: u64, known: &Known, numbers: &[usize]) -> io::Result<Vec<BlockPlace>> {
+    fn places(&self, segment: u64, known: &SegmentMap, numbers: &[usize]) -> io::Result<Vec<BlockPlace>> {
         let table;
         let blocks = match known {
-            Known::InMemory(built) => &built.blocks,
-            Known::OnDisk(footer, cell) => {
+            SegmentMap::InMemory(built) => &built.blocks,
+            SegmentMap::OnDisk(footer, cell) => {
                 let file = File::open(files::index(&self.folder, segment))?;
                 table = self.table(&file, footer, cell)?;
                 match &table {
@@ -228,14 +228,14 @@ impl AuditReader {
     fn all_blocks(&self, segment: u64) -> io::Result<Vec<BlockPlace>> {
         let Some(known) = self.known(segment, |_| true)? else { return Ok(Vec::new()) };
         let count = match &*known {
-            Known::InMemory(built) => built.blocks.len(),
-            Known::OnDisk(footer, table) => {
+            SegmentMap::InMemory(built) => built.blocks.len(),
+            SegmentMap::OnDisk(footer, table) => {
                 let file = File::open(files::index(&self.folder, segment))?;
                 match self.table(&file, footer, table)? {
                     Some(table) => table.blocks.len(),
                     None => {
                         let known = self.rebuild(segment)?;
-                        let Known::InMemory(built) = &*known else { return Ok(Vec::new()) };
+                        let SegmentMap::InMemory(built) = &*known else { return Ok(Vec::new()) };
                         let all: Vec<usize> = (0..built.blocks.len()).collect();
                         return self.places(segment, &known, &all);
                     }
@@ -256,13 +256,17 @@ impl AuditReader {
     }
 
     /// What is known of a segment; nothing where its footer says that it is not wanted.
-    fn known(&self, segment: u64, wanted: impl FnOnce(&Footer) -> bool) -> io::Result<Option<Rc<Known>>> {
+    fn known(
+        &self,
+        segment: u64,
+        wanted: impl FnOnce(&Footer) -> bool,
+    ) -> io::Result<Option<Rc<SegmentMap>>> {
         let known = self.known.borrow().get(&segment).cloned();
         let known = match known {
             Some(known) => known,
             None => match self.footer(segment)? {
                 Some(footer) => {
-                    let known = Rc::new(Known::OnDisk(footer, RefCell::default()));
+                    let known = Rc::new(SegmentMap::OnDisk(footer, RefCell::default()));
                     self.known.borrow_mut().insert(segment, Rc::clone(&known));
                     known
                 }
@@ -270,7 +274,7 @@ impl AuditReader {
             },
         };
         Ok(match &*known {
-            Known::OnDisk(footer, _) if !wanted(footer) => None,
+            SegmentMap::OnDisk(footer, _) if !wanted(footer) => None,
             _ => Some(known),
         })
     }
@@ -295,7 +299,7 @@ impl AuditReader {
     }
 
     /// Reads a whole segment, and keeps its index for the next reader if it is closed and can be kept.
-    fn rebuild(&self, segment: u64) -> io::Result<Rc<Known>> {
+    fn rebuild(&self, segment: u64) -> io::Result<Rc<SegmentMap>> {
         let mut files = self.files(segment).unwrap_or_default();
         let built = match pack::built(&self.folder, segment, &files) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -314,7 +318,7 @@ impl AuditReader {
         {
             tracing::debug!(%error, segment, "the index of a segment was not kept");
         }
-        let known = Rc::new(Known::InMemory(built));
+        let known = Rc::new(SegmentMap::InMemory(built));
         self.known.borrow_mut().insert(segment, Rc::clone(&known));
         Ok(known)
     }
@@ -373,8 +377,8 @@ impl AuditReader {
     fn block(&self, segment: u64, number: usize) -> io::Result<Option<Block>> {
         let Some(known) = self.known(segment, |_| true)? else { return Ok(None) };
         Ok(match &*known {
-            Known::InMemory(built) => built.blocks.get(number).copied(),
-            Known::OnDisk(footer, cell) => {
+            SegmentMap::InMemory(built) => built.blocks.get(number).copied(),
+            SegmentMap::OnDisk(footer, cell) => {
                 let file = File::open(files::index(&self.folder, segment))?;
                 self.table(&file, footer, cell)?.and_then(|table| table.blocks.get(number).copied())
             }

@@ -1,6 +1,6 @@
 //! What approvals mean, in the plainest words.
 
-mod over;
+mod expired;
 mod recovery;
 
 use std::collections::BTreeMap;

@@ -7,13 +7,13 @@ use highwater_core::label::Label;
 
 use super::model::{Model, time, words};
 use crate::SessionState;
+use crate::admin::{Declassification, DeclassificationOutcome, Declassified, KeptTransport, WayRecord};
 use crate::entry::Pending;
 use crate::key::SessionKind;
 use crate::operation::model::{
     BeginHosted, BegunHosted, DropPending, Enter, Entered, GoesAlong, JoinPending, KeepTransport, MOST_WAYS,
     NONE_YET,
 };
-use crate::people::{Declassification, DeclassificationOutcome, Declassified, KeptTransport, WayRecord};
 
 // === impl Model ===
 

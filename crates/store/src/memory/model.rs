@@ -8,11 +8,11 @@ use highwater_notation::Timestamp;
 use highwater_pins::PinKey;
 use serde_json::value::RawValue;
 
-use crate::key::{SessionKind, SessionOwner};
-use crate::operation::model::{Closing, Found, Join, ListSessions, Lower, Lowering, ReadSession, shown};
-use crate::people::{
+use crate::admin::{
     Context, Declassification, DeclassificationOutcome, Declassified, Notice, SessionHistory, SessionRecord,
 };
+use crate::key::{SessionKind, SessionOwner};
+use crate::operation::model::{Closing, Found, Join, ListSessions, Lower, Lowering, ReadSession, shown};
 use crate::pins::{PinEvent, StoredPin};
 use crate::{SessionState, TokenRecord};
 

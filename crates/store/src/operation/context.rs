@@ -2,7 +2,7 @@
 
 use super::{Access, Durability, Operation};
 use crate::StoreError;
-use crate::people::Context;
+use crate::admin::Context;
 use crate::sql::{Tx, Value, first, statement};
 
 /// Writes down a new context id.

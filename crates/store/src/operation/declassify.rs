@@ -6,7 +6,7 @@ use highwater_core::label::Label;
 use super::conversation::leave_with;
 use super::read::read;
 use super::{Access, Durability, Operation};
-use crate::people::{DeclassificationOutcome, Declassified};
+use crate::admin::{DeclassificationOutcome, Declassified};
 use crate::sql::{Tx, Value, first, members, statement};
 use crate::{SessionState, StoreError};
 

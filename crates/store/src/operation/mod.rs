@@ -1,5 +1,6 @@
 //! What can be asked of a database, one type each. An operation is written once and runs on every backend.
 
+mod admin;
 pub(crate) mod approval;
 mod context;
 mod conversation;
@@ -10,12 +11,12 @@ mod gateway;
 mod hosted;
 mod join;
 mod mark;
-mod people;
 mod pins;
 mod read;
 mod token;
 mod transport;
 
+pub(crate) use admin::{ListContexts, ListNotices, ListSessions, Note, ShowSession};
 pub(crate) use context::{FindContext, MintContext};
 pub(crate) use conversation::{End, Enter, JoinPending, Seen};
 pub(crate) use database::{Probe, Prune, Restored};
@@ -27,7 +28,6 @@ pub(crate) use join::Join;
 pub(crate) use mark::{
     ClearMarks, Clearing, EnsurePrintKey, LeaveMarks, Left, NewMarks, ReadAllMarks, ReadMarks, TakeBack,
 };
-pub(crate) use people::{ListContexts, ListNotices, ListSessions, Note, ShowSession};
 pub(crate) use pins::{DecidePins, Observe, PINS_HINT, PinHistory, ReadPins};
 pub(crate) use read::{Found, ReadSession};
 pub(crate) use token::{
@@ -90,6 +90,7 @@ pub(crate) use approval::model as approval_model;
 /// What the model needs to see of the operations.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod model {
+    pub(crate) use super::admin::{ListSessions, MOST_WAYS};
     pub(crate) use super::conversation::{Enter, Entered, JoinPending};
     pub(crate) use super::declassify::{Closing, DropPending, GoesAlong, Lower, Lowering, shown};
     pub(crate) use super::describe::{Describe, definition};
@@ -99,7 +100,6 @@ pub(crate) mod model {
         Changed, ClearMarks, FAMILIES, LeaveMarks, Left, NewMarks, ROOM, ROOM_FOR_PRINTS, ReadMarks,
         TakeBack, pushed_out, wide,
     };
-    pub(crate) use super::people::{ListSessions, MOST_WAYS};
     pub(crate) use super::pins::{DecidePins, KEPT_EVENTS, Observe, chosen};
     pub(crate) use super::read::{Found, ReadSession};
     pub(crate) use super::transport::{KeepTransport, NONE_YET};

@@ -115,7 +115,7 @@ impl Observe {
             tx.execute(statement::VOUCH_PIN, &values).await?;
         }
         let id = format!("{}-{number}", self.event);
-        let event = Line { id: &id, what: it.word(known), digest: &digest, text };
+        let event = HistoryRow { id: &id, what: it.word(known), digest: &digest, text };
         line(tx, &event, &self.server, &it.key, self.now).await
     }
 }
@@ -294,7 +294,7 @@ pub(crate) fn review(pins: &[StoredPin]) -> PinDigest {
 }
 
 /// One line of the history.
-struct Line<'a> {
+struct HistoryRow<'a> {
     id: &'a str,
     what: &'a str,
     digest: &'a str,
@@ -303,7 +303,7 @@ struct Line<'a> {
 
 async fn line<T: Tx>(
     tx: &mut T,
-    line: &Line<'_>,
+    line: &HistoryRow<'_>,
     server: &str,
     key: &PinKey,
     now: i64,

@@ -4,8 +4,8 @@ use highwater_core::id::{SessionKey, VirtualServerId};
 
 use super::{Access, Durability, Operation};
 use crate::StoreError;
+use crate::admin::KeptTransport;
 use crate::key::SessionOwner;
-use crate::people::KeptTransport;
 use crate::sql::{Tx, Value, first, statement};
 
 /// What stands in place of a conversation while none was entered: the row is a way, and no session of its own.

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::{connection, look};
+use super::{connection, inspect};
 use crate::StoreError;
 
 /// Copies the database of a file into another, which must not exist: one moment of it. `is_live` says whether somebody may
 /// write to it meanwhile.
 pub(crate) fn copy(file: &Path, to: &Path, is_live: bool) -> Result<(), StoreError> {
-    let connection = if is_live { look::open_live(file)? } else { look::open(file)? };
+    let connection = if is_live { inspect::open_live(file)? } else { inspect::open(file)? };
     connection::batch(&connection, DOING, "PRAGMA query_only=OFF")?;
     into(&connection, to)
 }

@@ -2,7 +2,7 @@
 
 mod connection;
 mod copy;
-mod look;
+mod inspect;
 mod presence;
 mod reader;
 #[cfg(test)]
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use self::connection::Purpose;
 pub(crate) use self::copy::copy;
-pub(crate) use self::look::pins;
+pub(crate) use self::inspect::pins;
 use self::presence::Presence;
 use self::reader::Reader;
 use self::writer::Writer;

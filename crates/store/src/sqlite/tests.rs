@@ -8,10 +8,10 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::*;
+use crate::admin::Context;
 use crate::key::{SessionKind, SessionOwner};
 use crate::memory::Model;
 use crate::operation::{Durability, FindContext, Join, MintContext, Observe, ReadMarks};
-use crate::people::Context;
 use crate::pins::Observation;
 use crate::sql::Tx;
 use crate::sql::schema::{self, Dialect};

@@ -6,14 +6,14 @@ use highwater_mcp::frame::{Frame, FrameKind};
 
 use super::answer_head::Content;
 use super::body::{Events, MAX_ERROR_BODY, Resumption, collect, is_no_answer, message, scan};
+use super::message_endpoint::MessageEndpoint;
 use super::pool::Answered;
-use super::postbox::Postbox;
 use super::question::{Questions, pong};
+use crate::call_events::CallEvents;
 use crate::error::Cause;
 use crate::event::{CallEvent, NoticeKind};
 use crate::link::LinkWorld;
-use crate::pulse::CallEvents;
-use crate::saying::{Request, Saying, refusal};
+use crate::notification::{Request, ServerNotification, refusal};
 
 /// What a response to a request turned out to be.
 pub(super) enum Opened {
@@ -32,7 +32,7 @@ pub(super) struct OwnStream<'a> {
     pub(super) world: &'a LinkWorld,
     pub(super) limit: usize,
     /// Where answers to the server's questions go; nothing in the modern era, which has no such questions.
-    pub(super) postbox: Option<&'a Arc<Postbox>>,
+    pub(super) message_endpoint: Option<&'a Arc<MessageEndpoint>>,
     pub(super) questions: Questions,
 }
 
@@ -104,17 +104,21 @@ impl OwnStream<'_> {
 
     /// The server says something in the middle of the call. A caller that does not read slows its own call.
     async fn told(&mut self, frame: Frame) {
-        let event = match Saying::of(&frame) {
-            Saying::Notice(kind) => return self.world.notice(kind),
-            Saying::Withdrawn(question) => return self.questions.withdraw(&question),
-            Saying::Progress(token) if token != Some(self.number) => {
+        let event = match ServerNotification::of(&frame) {
+            ServerNotification::Notice(kind) => return self.world.notice(kind),
+            ServerNotification::Withdrawn(question) => return self.questions.withdraw(&question),
+            ServerNotification::Progress(token) if token != Some(self.number) => {
                 tracing::debug!(upstream = %self.world.upstream, "progress that is not this call's was dropped");
                 return;
             }
-            Saying::Log if self.events.is_none() => return self.world.notice(NoticeKind::Log(frame)),
-            Saying::Acknowledged(_) => return,
-            Saying::Progress(_) => CallEvent::Progress(frame),
-            Saying::Log | Saying::Completed | Saying::Other => CallEvent::Notification(frame),
+            ServerNotification::Log if self.events.is_none() => {
+                return self.world.notice(NoticeKind::Log(frame));
+            }
+            ServerNotification::Acknowledged(_) => return,
+            ServerNotification::Progress(_) => CallEvent::Progress(frame),
+            ServerNotification::Log | ServerNotification::Completed | ServerNotification::Other => {
+                CallEvent::Notification(frame)
+            }
         };
         if let Some(events) = self.events {
             events.send(event).await;
@@ -124,20 +128,20 @@ impl OwnStream<'_> {
     /// The server asks back in the middle of the call.
     async fn asked(&mut self, frame: &Frame) {
         let Some(id) = frame.id() else { return };
-        let Some(postbox) = self.postbox else {
+        let Some(message_endpoint) = self.message_endpoint else {
             tracing::debug!(upstream = %self.world.upstream, "a request that cannot be answered was dropped");
             return;
         };
         let ask = match (Request::of(frame), self.events) {
-            (Request::Ping, _) => return postbox.send_off(pong(id)),
+            (Request::Ping, _) => return message_endpoint.send_off(pong(id)),
             (Request::Question, Some(events)) => {
-                self.questions.raise(frame, postbox).map(|ask| (ask, events))
+                self.questions.raise(frame, message_endpoint).map(|ask| (ask, events))
             }
             (Request::Question, None) | (Request::Unknown, _) => None,
         };
         match ask {
             Some((ask, events)) => events.send(CallEvent::Ask(ask)).await,
-            None => postbox.send_off(refusal(id)),
+            None => message_endpoint.send_off(refusal(id)),
         }
     }
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use highwater_mcp::frame::{Frame, FrameKind};
 
-use super::postbox::Postbox;
+use super::message_endpoint::MessageEndpoint;
 use super::question::{Questions, pong};
+use crate::call_events::CallEvents;
 use crate::error::Cause;
 use crate::event::{CallEvent, NoticeKind};
 use crate::link::LinkWorld;
-use crate::pulse::CallEvents;
-use crate::saying::{Request, Saying, refusal};
+use crate::notification::{Request, ServerNotification, refusal};
 
 /// The actions in flight. Control messages are not among them: nobody could answer a question for them.
 #[derive(Default)]
@@ -44,10 +44,10 @@ impl Calls {
     }
 
     /// Takes a notification or request that came on a stream of no call.
-    pub(super) fn hear(&self, frame: Frame, world: &LinkWorld, postbox: &Arc<Postbox>) {
+    pub(super) fn hear(&self, frame: Frame, world: &LinkWorld, message_endpoint: &Arc<MessageEndpoint>) {
         match frame.kind() {
             FrameKind::Notification => self.hear_notification(frame, world),
-            FrameKind::Request => self.hear_request(&frame, world, postbox),
+            FrameKind::Request => self.hear_request(&frame, world, message_endpoint),
             FrameKind::Response | FrameKind::Error => {
                 tracing::debug!(upstream = %world.upstream, "an answer that nobody waits for was dropped");
             }
@@ -64,25 +64,25 @@ impl Calls {
     }
 
     fn hear_notification(&self, frame: Frame, world: &LinkWorld) {
-        let (owner, event) = match Saying::of(&frame) {
-            Saying::Notice(kind) => return world.notice(kind),
-            Saying::Progress(number) => {
+        let (owner, event) = match ServerNotification::of(&frame) {
+            ServerNotification::Notice(kind) => return world.notice(kind),
+            ServerNotification::Progress(number) => {
                 let owner = number.and_then(|number| self.events_of(number));
                 (owner, CallEvent::Progress(frame))
             }
-            Saying::Log => match self.only() {
+            ServerNotification::Log => match self.only() {
                 Some(events) => (Some(events), CallEvent::Notification(frame)),
                 None if self.lock().is_empty() => return world.notice(NoticeKind::Log(frame)),
                 // One client's, whichever of its calls it is of.
                 None if world.session.is_some() => return world.notice(NoticeKind::Log(frame)),
                 None => return world.notice(NoticeKind::SomebodysLog(frame)),
             },
-            Saying::Completed => return world.notice(NoticeKind::ElicitationComplete(frame)),
-            Saying::Other => (self.only(), CallEvent::Notification(frame)),
-            Saying::Withdrawn(question) => {
+            ServerNotification::Completed => return world.notice(NoticeKind::ElicitationComplete(frame)),
+            ServerNotification::Other => (self.only(), CallEvent::Notification(frame)),
+            ServerNotification::Withdrawn(question) => {
                 return self.lock().iter_mut().for_each(|call| call.questions.withdraw(&question));
             }
-            Saying::Acknowledged(_) => return,
+            ServerNotification::Acknowledged(_) => return,
         };
         match owner {
             Some(events) => events.offer(event),
@@ -90,11 +90,11 @@ impl Calls {
         }
     }
 
-    fn hear_request(&self, frame: &Frame, world: &LinkWorld, postbox: &Arc<Postbox>) {
+    fn hear_request(&self, frame: &Frame, world: &LinkWorld, message_endpoint: &Arc<MessageEndpoint>) {
         let Some(id) = frame.id() else { return };
         match Request::of(frame) {
-            Request::Ping => return postbox.send_off(pong(id)),
-            Request::Unknown => return postbox.send_off(refusal(id)),
+            Request::Ping => return message_endpoint.send_off(pong(id)),
+            Request::Unknown => return message_endpoint.send_off(refusal(id)),
             Request::Question => {}
         }
         // It names no call, so it belongs to the only one in flight or to none. What is asked while there is
@@ -104,13 +104,13 @@ impl Calls {
             world.note_question();
         }
         let raised = match open.as_mut_slice() {
-            [only] => only.questions.raise(frame, postbox).map(|ask| (ask, only.events.clone())),
+            [only] => only.questions.raise(frame, message_endpoint).map(|ask| (ask, only.events.clone())),
             _ => None,
         };
         drop(open);
         match raised {
             Some((ask, events)) => events.offer(CallEvent::Ask(ask)),
-            None => postbox.send_off(refusal(id)),
+            None => message_endpoint.send_off(refusal(id)),
         }
     }
 

@@ -75,7 +75,7 @@ async fn hear_out(session: &Session, mut events: Events, resumption: &mut Resump
                 resumption.note(&event);
                 let Some(data) = message(event) else { continue };
                 match scan(data, session.limit()) {
-                    Ok(frame) => session.calls().hear(frame, session.world(), session.postbox()),
+                    Ok(frame) => session.calls().hear(frame, session.world(), session.message_endpoint()),
                     Err(cause) => session.calls().heard_garbage(&cause, session.world()),
                 }
             }

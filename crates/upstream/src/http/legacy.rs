@@ -18,8 +18,8 @@ use super::body::{Events, Resumption};
 use super::calls::Calls;
 use super::get_stream;
 use super::listen::Changes;
+use super::message_endpoint::{MessageEndpoint, UnderWay};
 use super::pool::Answered;
-use super::postbox::{Postbox, UnderWay};
 use super::question::Questions;
 use super::task::{Task, asked_wait};
 use super::wire::Wire;
@@ -54,7 +54,7 @@ pub(super) struct LegacyLink {
 
 /// What `initialize` opened.
 pub(super) struct Session {
-    postbox: Arc<Postbox>,
+    message_endpoint: Arc<MessageEndpoint>,
     world: LinkWorld,
     stream_headers: HeaderMap,
     /// Whether the server gave the session an id; one without cannot expire.
@@ -69,7 +69,11 @@ pub(super) struct Session {
 
 impl LegacyLink {
     /// Greets the server.
-    pub(super) async fn meet(wire: Arc<Wire>, world: LinkWorld, limit: usize) -> Result<Self, UpstreamError> {
+    pub(super) async fn negotiate(
+        wire: Arc<Wire>,
+        world: LinkWorld,
+        limit: usize,
+    ) -> Result<Self, UpstreamError> {
         let number = world.next_number();
         let id = number.to_string();
         let params = initialize_params(&world.client_info, &world.capabilities);
@@ -94,7 +98,7 @@ impl LegacyLink {
         stream_headers.extend(extra);
         let post_head = Wire::post_head(wire.uri(), &post_headers);
         let session = Arc::new(Session {
-            postbox: Arc::new(Postbox::new(wire, post_head)),
+            message_endpoint: Arc::new(MessageEndpoint::new(wire, post_head)),
             world,
             stream_headers,
             named: session_id.is_some(),
@@ -103,7 +107,9 @@ impl LegacyLink {
             limit,
             closed: AtomicBool::new(false),
         });
-        if let Err(error) = session.postbox.deliver(notification("notifications/initialized", None)).await {
+        if let Err(error) =
+            session.message_endpoint.deliver(notification("notifications/initialized", None)).await
+        {
             session.end_in_background();
             return Err(error);
         }
@@ -130,7 +136,7 @@ impl LegacyLink {
         if session.named {
             return Ok(());
         }
-        let (wire, world) = (session.postbox.wire(), &session.world);
+        let (wire, world) = (session.message_endpoint.wire(), &session.world);
         let number = world.next_number();
         let id = number.to_string();
         let body =
@@ -146,8 +152,8 @@ impl LegacyLink {
         Ok(())
     }
 
-    pub(super) fn postbox(&self) -> &Arc<Postbox> {
-        &self.session.postbox
+    pub(super) fn message_endpoint(&self) -> &Arc<MessageEndpoint> {
+        &self.session.message_endpoint
     }
 
     /// Ends the session, within `grace`.
@@ -174,8 +180,8 @@ impl Session {
         &self.world
     }
 
-    pub(super) fn postbox(&self) -> &Arc<Postbox> {
-        &self.postbox
+    pub(super) fn message_endpoint(&self) -> &Arc<MessageEndpoint> {
+        &self.message_endpoint
     }
 
     pub(super) fn calls(&self) -> &Calls {
@@ -208,7 +214,7 @@ impl Session {
         if self.closed.swap(true, Ordering::Relaxed) || !self.named {
             return None;
         }
-        let (wire, headers) = (Arc::clone(self.postbox.wire()), self.stream_headers.clone());
+        let (wire, headers) = (Arc::clone(self.message_endpoint.wire()), self.stream_headers.clone());
         Some(async move {
             match wire.delete(&headers).await {
                 Ok(answered) => tracing::debug!(status = %answered.head.status, "a session was ended"),
@@ -228,7 +234,7 @@ impl Session {
             return Err(self.expired(false));
         }
         let _in_flight = self.calls.enter(outbound.number, outbound.events);
-        let under_way = UnderWay::new(&self.postbox, outbound.number);
+        let under_way = UnderWay::new(&self.message_endpoint, outbound.number);
         let answer = self.ask(&outbound).await;
         let stopped = match &answer {
             Ok(_) => true,
@@ -246,7 +252,7 @@ impl Session {
     async fn ask(&self, outbound: &Outbound<'_>) -> Result<Frame, UpstreamError> {
         let id = outbound.number.to_string();
         let body = request(&id, outbound.method, outbound.params);
-        let (wire, head) = (self.postbox.wire(), self.postbox.head());
+        let (wire, head) = (self.message_endpoint.wire(), self.message_endpoint.head());
         let answered = match outbound.events {
             Some(_) => wire.post_to_same(head, body).await?,
             None => wire.post(head, body).await?,
@@ -281,7 +287,7 @@ impl Session {
             events: outbound.events,
             world: &self.world,
             limit: self.limit,
-            postbox: Some(&self.postbox),
+            message_endpoint: Some(&self.message_endpoint),
             questions: Questions::default(),
         };
         let mut resumption = Resumption::default();
@@ -336,7 +342,7 @@ impl Session {
             })?;
             headers.insert(LAST_EVENT_ID, id);
         }
-        let Answered { head, body } = self.postbox.wire().get(&headers).await?;
+        let Answered { head, body } = self.message_endpoint.wire().get(&headers).await?;
         let status = head.status;
         if status.is_success() && head.content == Content::Events {
             return Ok(Events::new(body, self.limit));
@@ -386,7 +392,7 @@ async fn read_greeting(
         Opened::Stream(events) => events,
     };
     let questions = Questions::default();
-    let mut stream = OwnStream { id, number, events: None, world, limit, postbox: None, questions };
+    let mut stream = OwnStream { id, number, events: None, world, limit, message_endpoint: None, questions };
     let answer = stream.until_answer(&mut events, &mut Resumption::default()).await?;
     events.finish();
     answer.ok_or_else(|| Cause::Gone("the stream ended".to_owned()))

@@ -18,7 +18,7 @@ use crate::error::{Cause, UpstreamError};
 use crate::event::NoticeKind;
 use crate::greeting::{code, own_modern_params};
 use crate::link::{Greeting, Outbound};
-use crate::saying::Saying;
+use crate::notification::ServerNotification;
 
 /// How long a stream is heard after another has taken its place.
 const LINGER: Duration = Duration::from_secs(1);
@@ -235,8 +235,8 @@ impl Listener {
             let Some(data) = message(event) else { continue };
             let frame = scan(data, limit).map_err(|cause| world.fail(cause, true))?;
             match frame.kind() {
-                FrameKind::Notification => match Saying::of(&frame) {
-                    Saying::Acknowledged(_) => return Ok(events),
+                FrameKind::Notification => match ServerNotification::of(&frame) {
+                    ServerNotification::Acknowledged(_) => return Ok(events),
                     _ => self.hear(Some(frame)),
                 },
                 FrameKind::Response | FrameKind::Error => return Err(world.fail(refused(&frame), true)),
@@ -288,9 +288,9 @@ impl Listener {
     fn hear(&self, frame: Option<Frame>) {
         let Some(frame) = frame else { return };
         let world = self.endpoint.world();
-        match Saying::of(&frame) {
-            Saying::Notice(kind) => world.notice(kind),
-            Saying::Log => world.notice(NoticeKind::Log(frame)),
+        match ServerNotification::of(&frame) {
+            ServerNotification::Notice(kind) => world.notice(kind),
+            ServerNotification::Log => world.notice(NoticeKind::Log(frame)),
             _ => tracing::debug!(upstream = %world.upstream, "a notification on a listen stream was dropped"),
         }
     }
@@ -319,7 +319,7 @@ async fn linger(endpoint: Arc<Endpoint>, mut former: Events) {
     let hearing = async {
         while let Ok(Some(event)) = former.next(limit).await {
             let Some(frame) = message(event).and_then(|data| scan(data, limit).ok()) else { continue };
-            if let Saying::Notice(kind) = Saying::of(&frame) {
+            if let ServerNotification::Notice(kind) = ServerNotification::of(&frame) {
                 endpoint.world().notice(kind);
             }
         }

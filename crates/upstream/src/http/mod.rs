@@ -9,10 +9,10 @@ mod document;
 mod get_stream;
 mod legacy;
 mod listen;
-mod meet;
+mod message_endpoint;
 mod modern;
+mod negotiate;
 mod pool;
-mod postbox;
 mod question;
 mod sse;
 mod stream;
@@ -61,7 +61,7 @@ impl HttpLink {
         world: &LinkWorld,
         remembered: Option<RememberedEra>,
     ) -> Result<(Self, RememberedEra), UpstreamError> {
-        let (kind, era) = meet::meet(spec, world, remembered).await?;
+        let (kind, era) = negotiate::negotiate(spec, world, remembered).await?;
         Ok((Self { kind, world: world.clone() }, era))
     }
 
@@ -110,12 +110,12 @@ impl HttpLink {
 
     /// Tells a legacy server that the client's roots changed.
     pub(crate) fn roots_changed(&self) {
-        let postbox = match &self.kind {
+        let message_endpoint = match &self.kind {
             Kind::Modern(_) => return,
-            Kind::Legacy(link) => link.postbox(),
-            Kind::Sse(link) => link.postbox(),
+            Kind::Legacy(link) => link.message_endpoint(),
+            Kind::Sse(link) => link.message_endpoint(),
         };
-        postbox.send_off(notification("notifications/roots/list_changed", None));
+        message_endpoint.send_off(notification("notifications/roots/list_changed", None));
     }
 
     /// Asks a modern server to report on these resources and on no others, and waits for its word. A legacy

@@ -156,7 +156,7 @@ impl Endpoint {
             events: outbound.events,
             world: &self.world,
             limit: self.limit,
-            postbox: None,
+            message_endpoint: None,
             questions: Questions::default(),
         };
         match stream.until_answer(&mut events, &mut Resumption::default()).await {

@@ -6,9 +6,9 @@ use highwater_mcp::error_code::result_response;
 use highwater_mcp::frame::Frame;
 use tokio::sync::oneshot;
 
-use super::postbox::Postbox;
+use super::message_endpoint::MessageEndpoint;
 use crate::event::{AnswerSlot, Ask};
-use crate::saying::{unanswered, words};
+use crate::notification::{unanswered, words};
 
 /// How many questions of one call may be open at once.
 const MAX_OPEN: usize = 16;
@@ -32,7 +32,7 @@ struct Open {
 impl Questions {
     /// Makes a question of a server's request; a task waits for the answer and delivers it. Nothing if too
     /// many are open already.
-    pub(super) fn raise(&mut self, frame: &Frame, postbox: &Arc<Postbox>) -> Option<Ask> {
+    pub(super) fn raise(&mut self, frame: &Frame, message_endpoint: &Arc<MessageEndpoint>) -> Option<Ask> {
         self.open.retain(|open| !open.end.is_closed());
         if self.open.len() >= MAX_OPEN {
             return None;
@@ -45,7 +45,7 @@ impl Questions {
             params: frame.params().map(|params| frame.slice(params)),
             answer,
         };
-        let postbox = Arc::clone(postbox);
+        let message_endpoint = Arc::clone(message_endpoint);
         self.open.push(Open { id: id.clone(), end });
         tokio::spawn(async move {
             let answer = tokio::select! {
@@ -58,7 +58,7 @@ impl Questions {
                 answer = &mut answered => answer.ok(),
             };
             let body = answer.map_or_else(|| unanswered(&id), |answer| words(&id, &answer));
-            postbox.deliver_or_log(body).await;
+            message_endpoint.deliver_or_log(body).await;
         });
         Some(ask)
     }

@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 use super::answer_head::Content;
 use super::body::{Events, message, scan};
 use super::calls::Calls;
+use super::message_endpoint::{MessageEndpoint, UnderWay};
 use super::pool::Answered;
-use super::postbox::{Postbox, UnderWay};
 use super::task::Task;
 use super::wire::Wire;
 use crate::error::{Cause, UpstreamError};
@@ -29,14 +29,14 @@ const MAX_PREAMBLE: usize = 8;
 
 /// A server of the oldest version's HTTP transport.
 pub(super) struct SseLink {
-    line: Arc<Line>,
+    line: Arc<SseConnection>,
     greeting: Arc<Greeting>,
     reader: Task,
 }
 
 /// Both directions, and who waits for what.
-struct Line {
-    postbox: Arc<Postbox>,
+struct SseConnection {
+    message_endpoint: Arc<MessageEndpoint>,
     world: LinkWorld,
     calls: Calls,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Result<Frame, Cause>>>>,
@@ -46,7 +46,7 @@ struct Line {
 
 /// Takes a request from those waited for when it goes.
 struct Waiting<'a> {
-    line: &'a Line,
+    line: &'a SseConnection,
     number: u64,
 }
 
@@ -54,7 +54,11 @@ struct Waiting<'a> {
 
 impl SseLink {
     /// Opens the stream and greets the server.
-    pub(super) async fn meet(wire: Arc<Wire>, world: LinkWorld, limit: usize) -> Result<Self, UpstreamError> {
+    pub(super) async fn negotiate(
+        wire: Arc<Wire>,
+        world: LinkWorld,
+        limit: usize,
+    ) -> Result<Self, UpstreamError> {
         let Answered { head, body } = wire.get(&wire.stream_headers()).await?;
         if !head.status.is_success() {
             return Err(world.fail(head.no_answer(), true));
@@ -66,8 +70,8 @@ impl SseLink {
         let endpoint = endpoint(&mut events, wire.uri(), limit).await;
         let endpoint = endpoint.map_err(|cause| world.fail(cause, true))?;
         let head = Wire::post_head(&endpoint, &wire.post_headers());
-        let line = Arc::new(Line {
-            postbox: Arc::new(Postbox::new(wire, head)),
+        let line = Arc::new(SseConnection {
+            message_endpoint: Arc::new(MessageEndpoint::new(wire, head)),
             world,
             calls: Calls::default(),
             waiting: Mutex::default(),
@@ -91,8 +95,8 @@ impl SseLink {
         self.line.exchange(outbound).await
     }
 
-    pub(super) fn postbox(&self) -> &Arc<Postbox> {
-        &self.line.postbox
+    pub(super) fn message_endpoint(&self) -> &Arc<MessageEndpoint> {
+        &self.line.message_endpoint
     }
 
     pub(super) fn close(&self) {
@@ -103,7 +107,7 @@ impl SseLink {
 
 // === impl Line ===
 
-impl Line {
+impl SseConnection {
     async fn greet(&self) -> Result<Greeting, UpstreamError> {
         let params = initialize_params(&self.world.client_info, &self.world.union);
         let outbound = Outbound {
@@ -117,13 +121,13 @@ impl Line {
         let answer = self.ask(&outbound).await?;
         let greeting =
             read_initialize(&answer).map_err(|text| self.world.fail(Cause::Malformed(text), true))?;
-        self.postbox.deliver(notification("notifications/initialized", None)).await?;
+        self.message_endpoint.deliver(notification("notifications/initialized", None)).await?;
         Ok(greeting)
     }
 
     async fn exchange(&self, outbound: Outbound<'_>) -> Result<Frame, UpstreamError> {
         let _in_flight = self.calls.enter(outbound.number, outbound.events);
-        let under_way = UnderWay::new(&self.postbox, outbound.number);
+        let under_way = UnderWay::new(&self.message_endpoint, outbound.number);
         let answer = self.ask(&outbound).await;
         under_way.over();
         answer
@@ -138,7 +142,7 @@ impl Line {
             return Err(self.world.fail(Cause::Gone("the stream ended".to_owned()), false));
         }
         let id = outbound.number.to_string();
-        let mut posting = pin!(self.postbox.deliver(request(&id, outbound.method, outbound.params)));
+        let mut posting = pin!(self.message_endpoint.deliver(request(&id, outbound.method, outbound.params)));
         // Some servers accept a message only when they have answered it.
         let answer = tokio::select! {
             biased;
@@ -178,7 +182,7 @@ impl Line {
                     tracing::debug!(upstream = %self.world.upstream, "an answer that nobody waits for was dropped");
                 }
             }
-            Ok(frame) => self.calls.hear(frame, &self.world, &self.postbox),
+            Ok(frame) => self.calls.hear(frame, &self.world, &self.message_endpoint),
             Err(cause) => {
                 // It must not be believed, but it may fail the call that it says it answers.
                 let text = std::str::from_utf8(&data).unwrap_or_default();

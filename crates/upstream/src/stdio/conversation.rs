@@ -16,13 +16,13 @@ use tokio::task::AbortHandle;
 use super::calls::{Calls, Heard, Owner};
 use super::heartbeat::Heartbeat;
 use super::lines::Line;
-use super::murmur::{Quota, readable};
-use super::whose::{Whose, whose};
+use super::message_owner::{MessageOwner, whose};
+use super::stderr::{Quota, readable};
 use super::writer::Writer;
 use crate::error::{Cause, UpstreamError};
 use crate::event::{AnswerSlot, Ask, CallEvent, NoticeKind};
 use crate::link::{LinkWorld, Outbound};
-use crate::saying::{Request, Saying, refusal, unanswered, words};
+use crate::notification::{Request, ServerNotification, refusal, unanswered, words};
 
 /// How many unreadable lines are logged in each second.
 const LOGGED_GARBAGE: u32 = 5;
@@ -106,7 +106,7 @@ impl Conversation {
     }
 
     /// Sends a request of the greeting.
-    pub(super) fn greet(&self, method: &str, params: &str) -> Result<Greeted<'_>, Cause> {
+    pub(super) fn negotiate(&self, method: &str, params: &str) -> Result<Greeted<'_>, Cause> {
         let number = self.wire.next_number();
         self.send(number, method, Some(params), false)?;
         Ok(Greeted { conversation: self, number })
@@ -144,8 +144,8 @@ impl Conversation {
         match Frame::parse(line.clone(), &self.rules) {
             Ok(frame) => self.hear_frame(frame),
             Err(error) => match whose(&line, &line) {
-                Whose::Answer(number) => self.settle(number, Err(Cause::from(&error))),
-                Whose::NoAnswer | Whose::Unknown => self.log_garbage(&line, &error.to_string()),
+                MessageOwner::Answer(number) => self.settle(number, Err(Cause::from(&error))),
+                MessageOwner::NoAnswer | MessageOwner::Unknown => self.log_garbage(&line, &error.to_string()),
             },
         }
     }
@@ -176,10 +176,10 @@ impl Conversation {
         let cause = Cause::TooLarge { limit: self.rules.max_bytes };
         tracing::warn!(upstream = %self.wire.upstream, limit = self.rules.max_bytes, "a message was too long and was skipped");
         match whose(head, tail) {
-            Whose::Answer(number) => self.settle(number, Err(cause)),
-            Whose::NoAnswer => {}
+            MessageOwner::Answer(number) => self.settle(number, Err(cause)),
+            MessageOwner::NoAnswer => {}
             // It may have been the answer to any of them. Who waits on would wait in vain.
-            Whose::Unknown => self.calls.settle_all(&cause),
+            MessageOwner::Unknown => self.calls.settle_all(&cause),
         }
     }
 
@@ -190,18 +190,18 @@ impl Conversation {
     }
 
     fn hear_notification(&self, frame: Frame) {
-        let (owner, event) = match Saying::of(&frame) {
-            Saying::Notice(kind) => return self.wire.notice(kind),
-            Saying::Progress(number) => (number, CallEvent::Progress(frame)),
-            Saying::Log => match self.calls.owner() {
+        let (owner, event) = match ServerNotification::of(&frame) {
+            ServerNotification::Notice(kind) => return self.wire.notice(kind),
+            ServerNotification::Progress(number) => (number, CallEvent::Progress(frame)),
+            ServerNotification::Log => match self.calls.owner() {
                 Owner::Call(number) => (Some(number), CallEvent::Notification(frame)),
                 Owner::Nobody => return self.wire.notice(NoticeKind::Log(frame)),
                 Owner::Anybody => return self.wire.notice(NoticeKind::SomebodysLog(frame)),
             },
-            Saying::Acknowledged(number) => return self.note_acknowledged(number),
-            Saying::Withdrawn(id) => return self.note_withdrawn(&id),
-            Saying::Completed => return self.wire.notice(NoticeKind::ElicitationComplete(frame)),
-            Saying::Other => match self.calls.owner() {
+            ServerNotification::Acknowledged(number) => return self.note_acknowledged(number),
+            ServerNotification::Withdrawn(id) => return self.note_withdrawn(&id),
+            ServerNotification::Completed => return self.wire.notice(NoticeKind::ElicitationComplete(frame)),
+            ServerNotification::Other => match self.calls.owner() {
                 Owner::Call(number) => (Some(number), CallEvent::Notification(frame)),
                 Owner::Nobody | Owner::Anybody => (None, CallEvent::Notification(frame)),
             },

@@ -16,7 +16,7 @@ pub(super) struct Heartbeat {
 }
 
 /// A child's output. What is read of it is a sign of life.
-pub(super) struct Heard<R> {
+pub(super) struct WatchedOutput<R> {
     source: R,
     heartbeat: Arc<Heartbeat>,
 }
@@ -43,13 +43,13 @@ impl Heartbeat {
 
 // === impl Heard ===
 
-impl<R> Heard<R> {
+impl<R> WatchedOutput<R> {
     pub(super) fn new(source: R, heartbeat: Arc<Heartbeat>) -> Self {
         Self { source, heartbeat }
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Heard<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for WatchedOutput<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -2,13 +2,13 @@
 
 mod calls;
 mod conversation;
-mod greet;
 mod heartbeat;
 mod lines;
 mod listen;
-mod murmur;
+mod message_owner;
+mod negotiate;
 mod process;
-mod whose;
+mod stderr;
 mod writer;
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use highwater_mcp::frame::Frame;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub(crate) use murmur::Murmur;
+pub(crate) use stderr::StderrTail;
 
 use crate::error::{Cause, UpstreamError};
 use crate::link::{Greeting, LinkWorld, Outbound};
@@ -44,7 +44,7 @@ impl StdioLink {
         wire: &LinkWorld,
         remembered: Option<RememberedEra>,
     ) -> Result<(Self, RememberedEra), UpstreamError> {
-        let (process, greeting) = greet::meet(spec, wire, remembered).await?;
+        let (process, greeting) = negotiate::meet(spec, wire, remembered).await?;
         let era = match greeting.era {
             Era::Legacy => RememberedEra::Legacy,
             Era::Modern => RememberedEra::Modern,

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::conversation::Conversation;
-use super::heartbeat::Heard;
+use super::heartbeat::WatchedOutput;
 use super::lines::Lines;
 use super::writer::Writer;
 use crate::error::{Cause, UpstreamError};
@@ -49,15 +49,16 @@ impl Process {
             cwd: cwd.clone(),
             guard: PathBuf::clone(&wire.world.guard),
         };
-        wire.murmur.begin();
+        wire.stderr_tail.begin();
         let mut child =
             highwater_sandbox::spawn(&launch).map_err(|error| wire.fail(why_not(error), false))?;
         let Some(Pipes { stdin, stdout, stderr }) = child.take_pipes() else {
             return Err(refuse("it has no pipes".to_owned()));
         };
         let (writer, rest) = Writer::new(stdin).map_err(|error| refuse(error.to_string()))?;
-        let (murmur, upstream, secrets) = (Arc::clone(&wire.murmur), wire.upstream.clone(), env.clone());
-        tokio::spawn(async move { murmur.drain(&upstream, &secrets, stderr).await });
+        let (stderr_tail, upstream, secrets) =
+            (Arc::clone(&wire.stderr_tail), wire.upstream.clone(), env.clone());
+        tokio::spawn(async move { stderr_tail.drain(&upstream, &secrets, stderr).await });
         let conversation = Arc::new(Conversation::new(wire.clone(), writer, spec.max_reply));
         let (reins, pid) = (child.reins(), child.pid());
         let (tell_end, ended) = watch::channel(false);
@@ -128,7 +129,7 @@ async fn tend(
 ) {
     let listener = Arc::clone(&conversation);
     let mut reading = tokio::spawn(async move {
-        let stdout = Heard::new(stdout, Arc::clone(&listener.heard));
+        let stdout = WatchedOutput::new(stdout, Arc::clone(&listener.heard));
         let mut lines = Lines::new(stdout, max_reply);
         while let Some(line) = lines.next().await {
             listener.hear(line);

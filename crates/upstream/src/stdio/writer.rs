@@ -24,13 +24,13 @@ pub(super) struct Writer {
 struct Queue {
     /// Nothing once stdin is closed.
     pipe: Option<Arc<pipe::Sender>>,
-    lines: VecDeque<Line>,
+    lines: VecDeque<WriterState>,
     bytes: usize,
     /// Requests that were still waiting when the pipe was closed, until their callers ask.
     unsent: HashSet<u64>,
 }
 
-struct Line {
+struct WriterState {
     /// Which request it is, if it is one.
     number: Option<u64>,
     text: Vec<u8>,
@@ -81,7 +81,7 @@ impl Writer {
             return Err(Cause::Unreachable("it does not read what it is sent".to_owned()));
         }
         queue.bytes += text.len();
-        queue.lines.push_back(Line { number, text, written: 0 });
+        queue.lines.push_back(WriterState { number, text, written: 0 });
         if queue.lines.len() == 1 && (!queue.write(&pipe) || queue.pipe.is_none()) {
             drop(queue);
             self.wake.notify_one();
@@ -92,7 +92,7 @@ impl Writer {
     /// Takes a request back. False if the child may have seen any of it.
     pub(super) fn withdraw(&self, number: u64) -> bool {
         let mut queue = self.queue();
-        let waiting = |line: &Line| line.number == Some(number) && line.written == 0;
+        let waiting = |line: &WriterState| line.number == Some(number) && line.written == 0;
         let Some(index) = queue.lines.iter().position(waiting) else {
             return queue.unsent.remove(&number);
         };

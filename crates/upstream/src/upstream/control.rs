@@ -1,4 +1,4 @@
-//! The door for what we say in our own name.
+//! The way for what we say in our own name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};

@@ -89,8 +89,8 @@ impl Upstream {
             in_flight: self.in_flight.load(Ordering::Relaxed),
             starts: supervisor.starts(),
             last_error,
-            stderr: self.wire.murmur.lines(),
-            own_stderr: self.wire.murmur.own_lines(),
+            stderr: self.wire.stderr_tail.lines(),
+            own_stderr: self.wire.stderr_tail.own_lines(),
             pid: link.as_ref().and_then(|link| link.pid()),
             state,
         }

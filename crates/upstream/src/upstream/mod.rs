@@ -1,4 +1,4 @@
-//! One configured server and the two doors to it. Behind the doors: it is started on first use, started again
+//! One configured server and the two ways to it. Behind them: it is started on first use, started again
 //! when it broke, left alone for a while when it keeps breaking, and told nothing twice that could do it twice.
 
 mod announced;
@@ -11,7 +11,7 @@ mod silence;
 mod subscribe;
 mod supervise;
 mod trouble;
-mod turns;
+mod write_queue;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -25,8 +25,8 @@ use highwater_mcp::schema_headers::ParamHeader;
 use tokio::sync::Semaphore;
 
 pub use health::{Health, HealthState};
-pub use perform::{Beside, CallClient, Connection, Doorkeeper, Reply};
-pub use turns::Turn;
+pub use perform::{Beside, CallClient, Connection, DefinitionGuard, Reply};
+pub use write_queue::WriteTurn;
 
 use crate::client_session::ClientSession;
 use crate::control::LogLevel;
@@ -40,7 +40,7 @@ use silence::Silence;
 use subscribe::Subscriptions;
 use supervise::Supervisor;
 use trouble::Trouble;
-use turns::Turns;
+use write_queue::WriteQueue;
 
 /// Keeps which era a server speaks.
 pub type Remember = Arc<dyn Fn(&UpstreamId, RememberedEra) + Send + Sync>;
@@ -81,7 +81,7 @@ pub struct Upstream {
     /// What the server is told of its clients, where they share it.
     announced: Announced,
     /// The line in which writes stand, where the operator wants them in order.
-    turns: Option<Arc<Turns>>,
+    write_queue: Option<Arc<WriteQueue>>,
     /// Whether the current link has answered a call.
     answered: AtomicBool,
     subscriptions: Subscriptions,
@@ -113,7 +113,7 @@ impl Upstream {
             last_used: AtomicU64::new(0),
             looked_at: AtomicU64::new(0),
             announced: Announced::default(),
-            turns: spec.ordered_writes.then(Arc::default),
+            write_queue: spec.ordered_writes.then(Arc::default),
             answered: AtomicBool::new(false),
             subscriptions: Subscriptions::new(),
             silence: Silence::default(),
@@ -142,7 +142,7 @@ impl Upstream {
             last_used: AtomicU64::new(0),
             looked_at: AtomicU64::new(0),
             announced: Announced::default(),
-            turns: self.turns.clone(),
+            write_queue: self.write_queue.clone(),
             answered: AtomicBool::new(false),
             subscriptions: Subscriptions::new(),
             silence: Silence::default(),

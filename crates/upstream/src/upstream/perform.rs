@@ -1,4 +1,4 @@
-//! The door for actions: what a client asked for and a decision allowed, sent once, and again only where that can do no
+//! The way for actions: what a client asked for and a decision allowed, sent once, and again only where that can do no
 //! more than once.
 
 use std::pin::{Pin, pin};
@@ -20,13 +20,13 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use super::Upstream;
 use super::per_client::Manner;
 use super::retry::Failed;
-use super::turns::{Turn, Turns};
+use super::write_queue::{WriteQueue, WriteTurn};
 use crate::box_cold;
+use crate::call_events::CallEvents;
 use crate::client_session::Party;
 use crate::error::{Cause, UpstreamError};
 use crate::event::CallSink;
 use crate::link::{Greeting, Link, Outbound};
-use crate::pulse::CallEvents;
 
 /// What the calling client is, for upstreams that are told with every request.
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +42,11 @@ pub struct CallClient<'a> {
     /// What becomes of the `_meta` that it sent: what is said of the context is ours to say.
     pub meta: ClientMeta<'a>,
     /// Who has looked at the server, where somebody must have before anything is sent to it.
-    pub doorkeeper: Option<&'a dyn Doorkeeper>,
+    pub definition_guard: Option<&'a dyn DefinitionGuard>,
 }
 
 /// Knows on which connection a server was looked at, and as what. A server that came back may be another.
-pub trait Doorkeeper: std::fmt::Debug + Send + Sync {
+pub trait DefinitionGuard: std::fmt::Debug + Send + Sync {
     /// Whether what is at the other end of this connection is what the call was judged by.
     fn admits(&self, connection: &Connection<'_>) -> bool;
 
@@ -123,7 +123,7 @@ impl Upstream {
         permitted: PermittedAction,
         client: CallClient<'_>,
         events: &CallSink,
-        turn: Option<Turn>,
+        turn: Option<WriteTurn>,
     ) -> Result<Reply, UpstreamError> {
         let (upstream, unmet) = self.of(&client).await;
         upstream.perform_in_turn(permitted, client, events, turn, unmet).await
@@ -131,8 +131,8 @@ impl Upstream {
 
     /// Takes a place in the line of writes, if this server has one. Whoever wants to keep the order in which calls came
     /// takes it before anything that may take its time; for a call that turns out to change nothing it is given up.
-    pub fn line_up(&self) -> Result<Option<Turn>, UpstreamError> {
-        self.turns.as_ref().map(|turns| self.place(turns)).transpose()
+    pub fn enqueue(&self) -> Result<Option<WriteTurn>, UpstreamError> {
+        self.write_queue.as_ref().map(|write_queue| self.place(write_queue)).transpose()
     }
 
     /// The same over this conversation. `unmet` is why there is none, where that was found out just now.
@@ -141,7 +141,7 @@ impl Upstream {
         permitted: PermittedAction,
         client: CallClient<'_>,
         events: &CallSink,
-        turn: Option<Turn>,
+        turn: Option<WriteTurn>,
         unmet: Option<UpstreamError>,
     ) -> Result<Reply, UpstreamError> {
         let _busy = Busy::new(self);
@@ -158,10 +158,10 @@ impl Upstream {
             };
         }
         // Whoever has to wait for others waits in its own time.
-        let (_turn, began) = match &self.turns {
-            Some(turns) if permitted.conduct().writes() => {
+        let (_turn, began) = match &self.write_queue {
+            Some(write_queue) if permitted.conduct().writes() => {
                 let since = Instant::now();
-                (Some(box_cold(self.come(turns, turn, since)).await?), Some(since))
+                (Some(box_cold(self.come(write_queue, turn, since)).await?), Some(since))
             }
             Some(_) | None => {
                 drop(turn);
@@ -192,22 +192,22 @@ impl Upstream {
     /// A link to a server that is what the call was judged by.
     pub(super) async fn door(self: &Arc<Self>, client: CallClient<'_>) -> Result<Link, UpstreamError> {
         let link = self.link().await?;
-        let Some(doorkeeper) = client.doorkeeper else { return Ok(link) };
+        let Some(definition_guard) = client.definition_guard else { return Ok(link) };
         let connection = self.connection_of(&link);
-        if doorkeeper.admits(&connection) {
+        if definition_guard.admits(&connection) {
             return Ok(link);
         }
-        if doorkeeper.look(&connection).await {
+        if definition_guard.look(&connection).await {
             self.looked_at.store(connection.number.unwrap_or_default(), Ordering::Relaxed);
         }
         let link = self.link().await?;
-        match doorkeeper.admits(&self.connection_of(&link)) {
+        match definition_guard.admits(&self.connection_of(&link)) {
             true => Ok(link),
             false => Err(self.wire.fail(Cause::Changed, false)),
         }
     }
 
-    /// What a doorkeeper is told of the conversation.
+    /// What a definition guard is told of the conversation.
     fn connection_of<'a>(&self, link: &'a Link) -> Connection<'a> {
         let (number, opened) = self.supervisor().opened();
         let beside = match &self.manner {
@@ -225,11 +225,11 @@ impl Upstream {
     /// Waits for a turn, as long as the call may take.
     async fn come(
         &self,
-        turns: &Arc<Turns>,
-        turn: Option<Turn>,
+        write_queue: &Arc<WriteQueue>,
+        turn: Option<WriteTurn>,
         since: Instant,
-    ) -> Result<Turn, UpstreamError> {
-        let turn = turn.map_or_else(|| self.place(turns), Ok)?;
+    ) -> Result<WriteTurn, UpstreamError> {
+        let turn = turn.map_or_else(|| self.place(write_queue), Ok)?;
         let patience = self.spec.timeouts.call;
         match timeout_at(since + patience, turn.come()).await {
             Ok(()) => Ok(turn),
@@ -237,9 +237,9 @@ impl Upstream {
         }
     }
 
-    fn place(&self, turns: &Arc<Turns>) -> Result<Turn, UpstreamError> {
+    fn place(&self, write_queue: &Arc<WriteQueue>) -> Result<WriteTurn, UpstreamError> {
         let full = |_| Cause::Unreachable("too many calls wait for their turn".to_owned());
-        turns.line_up().map_err(|many| self.wire.fail(full(many), false))
+        write_queue.enqueue().map_err(|many| self.wire.fail(full(many), false))
     }
 
     /// One attempt over one conversation. `began` is when the call's clock was started, if it runs already.

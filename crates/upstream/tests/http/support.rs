@@ -37,7 +37,7 @@ pub(crate) const CLIENT: CallClient<'static> = CallClient {
     log_level: None,
     progress: true,
     meta: ClientMeta::Kept,
-    doorkeeper: None,
+    definition_guard: None,
 };
 
 /// What a server speaks.

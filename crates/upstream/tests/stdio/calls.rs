@@ -24,7 +24,7 @@ async fn a_legacy_server_is_called_as_it_expects() {
         log_level: Some("info"),
         progress: false,
         meta: ClientMeta::Kept,
-        doorkeeper: None,
+        definition_guard: None,
     };
     let params = r#"{"name":"echo","arguments":{"text":"a\u0041","n":12345678901234567890123},"_meta":{"k":1,"progressToken":"theirs"}}"#;
     let action = permit(ActionKind::CallTool, "tools/call", "echo", params);

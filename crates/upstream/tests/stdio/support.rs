@@ -32,7 +32,7 @@ pub(crate) const CLIENT: CallClient<'static> = CallClient {
     log_level: None,
     progress: false,
     meta: ClientMeta::Kept,
-    doorkeeper: None,
+    definition_guard: None,
 };
 
 /// One server and all that the gateway hears from it.

@@ -7,11 +7,11 @@ use highwater_passkey::Algorithm;
 use highwater_testkit::passkey::Passkey;
 
 use super::{Call, ORIGIN, Room, json};
-use crate::approvals::{DeskFault, EnrollFrom};
+use crate::approvals::{ApprovalFault, EnrollFrom};
 
-fn reason(fault: DeskFault) -> ApprovalReason {
+fn reason(fault: ApprovalFault) -> ApprovalReason {
     match fault {
-        DeskFault::Rejected(rejection) => rejection.reason,
+        ApprovalFault::Rejected(rejection) => rejection.reason,
         other => panic!("{other}"),
     }
 }
@@ -20,9 +20,10 @@ fn reason(fault: DeskFault) -> ApprovalReason {
 async fn g20_nothing_is_enrolled_over_the_protocol_while_no_person_opened_an_enrollment() {
     let room = Room::new().await;
     let principal = Principal::new("agent");
-    let begun = room.desk.enroll_begin(Some(&UserId::new("owner")), EnrollFrom::Mcp(&principal)).await;
+    let begun =
+        room.approval_service.enroll_begin(Some(&UserId::new("owner")), EnrollFrom::Mcp(&principal)).await;
     assert_eq!(reason(begun.unwrap_err()), ApprovalReason::NoPendingEnrollment);
-    let finished = room.desk.enroll_finish(EnrollFrom::Mcp(&principal), "{}").await;
+    let finished = room.approval_service.enroll_finish(EnrollFrom::Mcp(&principal), "{}").await;
     assert_eq!(reason(finished.unwrap_err()), ApprovalReason::NoPendingEnrollment);
 }
 
@@ -30,30 +31,30 @@ async fn g20_nothing_is_enrolled_over_the_protocol_while_no_person_opened_an_enr
 async fn a_software_key_enrolled_over_the_protocol_approves_nothing() {
     let room = Room::new().await;
     let (owner, principal) = (UserId::new("owner"), Principal::new("agent"));
-    room.desk.open_window(&owner, "test").await.unwrap();
+    room.approval_service.open_window(&owner, "test").await.unwrap();
     let from = EnrollFrom::Mcp(&principal);
-    let options = json(&room.desk.enroll_begin(Some(&owner), from).await.unwrap());
+    let options = json(&room.approval_service.enroll_begin(Some(&owner), from).await.unwrap());
     let mut rogue = Passkey::fresh(Algorithm::Es256, ORIGIN);
     let response = rogue.create(&options).unwrap().to_string();
-    let stored = room.desk.enroll_finish(from, &response).await.unwrap();
+    let stored = room.approval_service.enroll_finish(from, &response).await.unwrap();
     assert_eq!(stored.standing, "dormant");
     // It is not offered, and a challenge for it is not issued.
     let request = room.open(&Call::new(Effect::Passkey)).await;
-    let issued = room.desk.challenge(&request.id, None).await;
+    let issued = room.approval_service.challenge(&request.id, None).await;
     assert_eq!(reason(issued.unwrap_err()), ApprovalReason::NoEligibleCredential);
     // Guessing the code ends the enrollment.
     for left in (0..5).rev() {
-        match room.desk.confirm_by_code(&stored.id, "AAAA-AAAA-AAAA").await.unwrap_err() {
-            DeskFault::WrongCode { left: told } => assert_eq!(told, left),
+        match room.approval_service.confirm_by_code(&stored.id, "AAAA-AAAA-AAAA").await.unwrap_err() {
+            ApprovalFault::WrongCode { left: told } => assert_eq!(told, left),
             other => panic!("{other}"),
         }
     }
     assert!(matches!(
-        room.desk.confirm_by_code(&stored.id, "AAAA-AAAA-AAAA").await.unwrap_err(),
-        DeskFault::NoWindow
+        room.approval_service.confirm_by_code(&stored.id, "AAAA-AAAA-AAAA").await.unwrap_err(),
+        ApprovalFault::NoWindow
     ));
     // The same response a second time finds nothing to finish (G9).
-    let again = room.desk.enroll_finish(from, &response).await;
+    let again = room.approval_service.enroll_finish(from, &response).await;
     assert_eq!(reason(again.unwrap_err()), ApprovalReason::NoPendingEnrollment);
 }
 
@@ -61,10 +62,10 @@ async fn a_software_key_enrolled_over_the_protocol_approves_nothing() {
 async fn s10_s12_s14_options_are_new_each_time_and_name_what_is_there() {
     let room = Room::new().await;
     let owner = UserId::new("owner");
-    room.desk.open_window(&owner, "test").await.unwrap();
+    room.approval_service.open_window(&owner, "test").await.unwrap();
     let from = EnrollFrom::Page { session: "s", signed_in: false };
-    let first = json(&room.desk.enroll_begin(Some(&owner), from).await.unwrap());
-    let second = json(&room.desk.enroll_begin(Some(&owner), from).await.unwrap());
+    let first = json(&room.approval_service.enroll_begin(Some(&owner), from).await.unwrap());
+    let second = json(&room.approval_service.enroll_begin(Some(&owner), from).await.unwrap());
     assert_ne!(first["challenge"], second["challenge"]);
     assert_eq!(first["user"]["id"], second["user"]["id"]);
     assert_eq!(first["excludeCredentials"], serde_json::json!([]));
@@ -76,10 +77,10 @@ async fn s10_s12_s14_options_are_new_each_time_and_name_what_is_there() {
     // The first challenge was replaced (G9).
     let mut passkey = Passkey::fresh(Algorithm::EdDsa, ORIGIN);
     let response = passkey.create(&first).unwrap().to_string();
-    let finished = room.desk.enroll_finish(from, &response).await;
+    let finished = room.approval_service.enroll_finish(from, &response).await;
     assert_eq!(reason(finished.unwrap_err()), ApprovalReason::VerificationFailed);
     let (_, id) = room.register(&owner).await;
-    let third = json(&room.desk.enroll_begin(Some(&owner), from).await.unwrap());
+    let third = json(&room.approval_service.enroll_begin(Some(&owner), from).await.unwrap());
     assert_eq!(third["excludeCredentials"][0]["id"], id.as_str());
 }
 
@@ -88,25 +89,25 @@ async fn a_further_passkey_is_confirmed_by_an_existing_one_and_by_no_code() {
     let room = Room::new().await;
     let owner = UserId::new("owner");
     let first = room.first_passkey("owner").await;
-    let opened = room.desk.open_window(&owner, "test").await.unwrap();
+    let opened = room.approval_service.open_window(&owner, "test").await.unwrap();
     assert_eq!(opened.code, None, "an existing passkey confirms");
     let (_, id) = room.register(&owner).await;
     assert!(matches!(
-        room.desk.confirm_by_code(&id, "AAAA-AAAA-AAAA").await.unwrap_err(),
-        DeskFault::NeedsPasskey
+        room.approval_service.confirm_by_code(&id, "AAAA-AAAA-AAAA").await.unwrap_err(),
+        ApprovalFault::NeedsPasskey
     ));
-    let envelope = json(&room.desk.confirm_challenge(&id).await.unwrap());
+    let envelope = json(&room.approval_service.confirm_challenge(&id).await.unwrap());
     assert!(envelope["displayText"].as_str().unwrap().contains(&id), "what is signed names the new one");
     let response = first.get(&envelope["requestOptions"]).unwrap().to_string();
     let challenge = ChallengeId::new(envelope["challengeId"].as_str().unwrap());
     // Signed for one passkey, it confirms no other.
     let (_, other) = room.register(&owner).await;
-    let mismatch = room.desk.confirm_assertion(&other, &challenge, &response).await.unwrap_err();
+    let mismatch = room.approval_service.confirm_assertion(&other, &challenge, &response).await.unwrap_err();
     assert_eq!(reason(mismatch), ApprovalReason::ArgumentHashMismatch);
-    let envelope = json(&room.desk.confirm_challenge(&id).await.unwrap());
+    let envelope = json(&room.approval_service.confirm_challenge(&id).await.unwrap());
     let response = first.get(&envelope["requestOptions"]).unwrap().to_string();
     let challenge = ChallengeId::new(envelope["challengeId"].as_str().unwrap());
-    let confirmed = room.desk.confirm_assertion(&id, &challenge, &response).await.unwrap();
+    let confirmed = room.approval_service.confirm_assertion(&id, &challenge, &response).await.unwrap();
     assert_eq!(confirmed.standing, "active");
     for act in ["window-opened", "enrolled", "confirmed-passkey", "signed"] {
         assert!(room.log().contains(&format!(r#""act":"{act}""#)), "{act}");
@@ -118,12 +119,12 @@ async fn a_signature_to_sign_in_says_who_and_approves_nothing() {
     let room = Room::new().await;
     let passkey = room.first_passkey("owner").await;
     let request = room.open(&Call::new(Effect::Passkey)).await;
-    let envelope = json(&room.desk.sign_in_challenge().await.unwrap());
+    let envelope = json(&room.approval_service.sign_in_challenge().await.unwrap());
     let response = passkey.get(&envelope["requestOptions"]).unwrap().to_string();
     let challenge = envelope["challengeId"].as_str().unwrap();
-    let taken = room.desk.assertion(&request.id, &ChallengeId::new(challenge), &response).await;
+    let taken = room.approval_service.assertion(&request.id, &ChallengeId::new(challenge), &response).await;
     assert_eq!(reason(taken.unwrap_err()), ApprovalReason::ChallengeUnknown);
-    assert_eq!(room.desk.sign_in(challenge, &response).await.unwrap(), UserId::new("owner"));
-    let again = room.desk.sign_in(challenge, &response).await;
+    assert_eq!(room.approval_service.sign_in(challenge, &response).await.unwrap(), UserId::new("owner"));
+    let again = room.approval_service.sign_in(challenge, &response).await;
     assert_eq!(reason(again.unwrap_err()), ApprovalReason::ChallengeUnknown);
 }

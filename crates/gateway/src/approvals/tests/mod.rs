@@ -1,4 +1,4 @@
-//! The desk with a real store and a software passkey.
+//! The approval service with a real store and a software passkey.
 
 mod enrollment;
 mod requests;
@@ -23,13 +23,16 @@ use serde_json::Value;
 
 use super::requests::{AskAnswer, NewAsk, told_of};
 use super::view::ContextView;
-use super::{AskedCall, Catalog, CatalogTool, Desk, DeskFault, DeskParts, EnrollFrom, Rememberable};
+use super::{
+    ApprovalFault, ApprovalService, ApprovalServiceParts, AskedCall, Catalog, CatalogTool, EnrollFrom,
+    Rememberable,
+};
 
 const ORIGIN: &str = "http://localhost:7412";
 
 /// A desk and the directory it lives in.
 struct Room {
-    desk: Arc<Desk>,
+    approval_service: Arc<ApprovalService>,
     folder: tempfile::TempDir,
 }
 
@@ -57,7 +60,7 @@ impl Room {
 
     async fn with(settings: ApprovalSettings) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let desk = open(&folder, settings).await;
+        let approval_service = open(&folder, settings).await;
         let tool = |tool: &ToolName| {
             let schema = r#"{"type":"object","properties":{"path":{"type":"string"},"text":{}}}"#;
             (tool.as_str() != "gone").then(|| CatalogTool {
@@ -70,26 +73,26 @@ impl Room {
             })
         };
         let is_agent = |name: &Principal| name.as_str() == "agent";
-        desk.know(Catalog { tool: Box::new(tool), is_agent: Box::new(is_agent) });
-        Self { desk, folder }
+        approval_service.know(Catalog { tool: Box::new(tool), is_agent: Box::new(is_agent) });
+        Self { approval_service, folder }
     }
 
     /// A passkey of the owner that counts, confirmed by a code.
     async fn first_passkey(&self, user: &str) -> Passkey {
         let user = UserId::new(user);
-        let opened = self.desk.open_window(&user, "test").await.unwrap();
+        let opened = self.approval_service.open_window(&user, "test").await.unwrap();
         let (passkey, id) = self.register(&user).await;
-        self.desk.confirm_by_code(&id, &opened.code.unwrap()).await.unwrap();
+        self.approval_service.confirm_by_code(&id, &opened.code.unwrap()).await.unwrap();
         passkey
     }
 
     /// Registers a passkey on the page, which makes it dormant.
     async fn register(&self, user: &UserId) -> (Passkey, String) {
         let from = EnrollFrom::Page { session: "s", signed_in: false };
-        let options = json(&self.desk.enroll_begin(Some(user), from).await.unwrap());
+        let options = json(&self.approval_service.enroll_begin(Some(user), from).await.unwrap());
         let mut passkey = Passkey::fresh(Algorithm::Es256, ORIGIN);
         let response = passkey.create(&options).unwrap();
-        let stored = self.desk.enroll_finish(from, &response.to_string()).await.unwrap();
+        let stored = self.approval_service.enroll_finish(from, &response.to_string()).await.unwrap();
         assert_eq!(stored.standing, "dormant");
         (passkey, stored.id)
     }
@@ -121,11 +124,11 @@ impl Room {
             has_link: false,
             decision: &DecisionId::new("hwd_1"),
         };
-        self.desk.ask(ask).await.unwrap()
+        self.approval_service.ask(ask).await.unwrap()
     }
 
     fn hash(&self, call: &Call) -> ActionHash {
-        ActionHash::of(&call.tool(), &call.arguments(), self.desk.server())
+        ActionHash::of(&call.tool(), &call.arguments(), self.approval_service.server())
     }
 
     async fn open(&self, call: &Call) -> ApprovalRequest {
@@ -141,11 +144,11 @@ impl Room {
         id: &ApprovalId,
         user: &str,
         passkey: &Passkey,
-    ) -> Result<super::ApprovalState, DeskFault> {
-        let envelope = json(&self.desk.challenge(id, Some(&UserId::new(user))).await?);
+    ) -> Result<super::ApprovalState, ApprovalFault> {
+        let envelope = json(&self.approval_service.challenge(id, Some(&UserId::new(user))).await?);
         let response = passkey.get(envelope.get("requestOptions").unwrap()).unwrap();
         let challenge = ChallengeId::new(envelope.get("challengeId").unwrap().as_str().unwrap());
-        self.desk.assertion(id, &challenge, &response.to_string()).await
+        self.approval_service.assertion(id, &challenge, &response.to_string()).await
     }
 
     /// What is on record.
@@ -159,13 +162,13 @@ impl Room {
     }
 }
 
-async fn open(folder: &tempfile::TempDir, settings: ApprovalSettings) -> Arc<Desk> {
+async fn open(folder: &tempfile::TempDir, settings: ApprovalSettings) -> Arc<ApprovalService> {
     let data = DataDir::open(folder.path().join("data")).unwrap();
     let store = Store::open(&StorePlace::Sqlite(data.clone()), &StoreOptions::default()).await.unwrap();
     let installation = store.installation("localhost", ORIGIN).await.unwrap();
-    let parts = DeskParts { installation, key: data.receipt_key().unwrap() };
+    let parts = ApprovalServiceParts { installation, key: data.receipt_key().unwrap() };
     let audit = Arc::new(AuditLog::open(&data).unwrap());
-    Desk::new(parts, store, audit, settings)
+    ApprovalService::new(parts, store, audit, settings)
 }
 
 /// What is known of the tool that is called.

@@ -26,16 +26,16 @@ async fn a_waiter_hears_of_the_answer() {
     let room = Room::new().await;
     let request = room.open(&Call::new(Effect::Confirm)).await;
     let owner = UserId::new("owner");
-    let waiting = room.desk.settled(&request.id, Instant::now() + Duration::from_secs(30));
+    let waiting = room.approval_service.settled(&request.id, Instant::now() + Duration::from_secs(30));
     let answering = async {
         tokio::task::yield_now().await;
-        room.desk.confirm(&request.id, By::User(&owner), None).await.unwrap()
+        room.approval_service.confirm(&request.id, By::User(&owner), None).await.unwrap()
     };
     let (settled, state) = tokio::join!(waiting, answering);
     assert_eq!(state, ApprovalState::Approved);
     assert_eq!(settled.unwrap().unwrap().state, RequestState::Approved);
     let early = room.open(&Call::new(Effect::Confirm).with(|it| it.arguments = "{}".to_owned())).await;
-    let open = room.desk.settled(&early.id, Instant::now()).await.unwrap().unwrap();
+    let open = room.approval_service.settled(&early.id, Instant::now()).await.unwrap().unwrap();
     assert_eq!(open.state, RequestState::Pending, "nobody waits longer than they want to");
 }
 
@@ -46,12 +46,15 @@ async fn a_no_stands_for_the_same_call_and_three_pause_the_tool() {
         |path: &str| Call::new(Effect::Confirm).with(|it| it.arguments = format!(r#"{{"p":"{path}"}}"#));
     for path in ["a", "b", "c"] {
         let request = room.open(&call(path)).await;
-        assert!(room.desk.decline(&request.id, By::Operator("op")).await.unwrap());
-        assert!(!room.desk.decline(&request.id, By::Operator("op")).await.unwrap(), "it is answered");
+        assert!(room.approval_service.decline(&request.id, By::Operator("op")).await.unwrap());
+        assert!(
+            !room.approval_service.decline(&request.id, By::Operator("op")).await.unwrap(),
+            "it is answered"
+        );
     }
     assert!(matches!(room.ask(&call("d")).await, AskAnswer::Paused));
-    assert_eq!(room.desk.inbox().await.unwrap().paused.len(), 1);
-    room.desk.resume("agent", "up__delete", By::Operator("op")).await.unwrap();
+    assert_eq!(room.approval_service.inbox().await.unwrap().paused.len(), 1);
+    room.approval_service.resume("agent", "up__delete", By::Operator("op")).await.unwrap();
     assert!(matches!(room.ask(&call("d")).await, AskAnswer::Open(_)));
     assert!(matches!(room.ask(&call("a")).await, AskAnswer::Declined), "a no stands");
 }

@@ -8,7 +8,7 @@ use highwater_core::label::Label;
 use highwater_notation::{ArgumentType, CanonicalArguments, Timestamp, to_iso};
 
 use super::{Call, Room, digest, json, unlabelled};
-use crate::approvals::{Around, AskAnswer, By, DeskFault, Mandated, Recalled, RememberScope, told_of};
+use crate::approvals::{ApprovalFault, Around, AskAnswer, By, Mandated, Recalled, RememberScope, told_of};
 use crate::gateway::now;
 
 async fn recalls(room: &Room, call: &Call) -> bool {
@@ -22,7 +22,7 @@ async fn recalls(room: &Room, call: &Call) -> bool {
         definition: Some(digest(call.definition)),
         call: call.asked(&arguments, (&contract, &shape, &reply)),
     };
-    room.desk.recall(&recalled).await.unwrap().is_some()
+    room.approval_service.recall(&recalled).await.unwrap().is_some()
 }
 
 #[tokio::test]
@@ -39,11 +39,13 @@ async fn pages_of_a_host_are_remembered_also_where_strangers_were_read_and_for_n
         })
     };
     let request = room.open(&fetch("https://example.com/a")).await;
-    let offered = room.desk.inbox().await.unwrap().pending.remove(0).remember;
+    let offered = room.approval_service.inbox().await.unwrap().pending.remove(0).remember;
     assert_eq!(offered, [RememberScope::Host, RememberScope::Session]);
     let by = || By::Operator("op");
-    assert!(room.desk.confirm(&request.id, by(), Some(RememberScope::ToolWithTargets)).await.is_err());
-    room.desk.confirm(&request.id, by(), Some(RememberScope::Host)).await.unwrap();
+    assert!(
+        room.approval_service.confirm(&request.id, by(), Some(RememberScope::ToolWithTargets)).await.is_err()
+    );
+    room.approval_service.confirm(&request.id, by(), Some(RememberScope::Host)).await.unwrap();
     assert!(recalls(&room, &fetch("https://example.com/b/c")).await);
     let more_strangers = private().with_origin("mcp:web:other");
     assert!(recalls(&room, &fetch("https://example.com/b").with(|it| it.label = more_strangers)).await);
@@ -72,7 +74,7 @@ async fn what_is_remembered_never_widens() {
         let room = Room::new().await;
         let call = || Call::new(Effect::Confirm);
         let request = room.open(&call()).await;
-        room.desk.confirm(&request.id, By::Operator("op"), Some(scope)).await.unwrap();
+        room.approval_service.confirm(&request.id, By::Operator("op"), Some(scope)).await.unwrap();
         assert!(recalls(&room, &call()).await, "{scope:?}");
         let elsewhere = recalls(&room, &call().with(|it| it.session = "s2")).await;
         assert_eq!(elsewhere, scope != RememberScope::Session, "{scope:?}");
@@ -91,8 +93,8 @@ async fn what_is_remembered_never_widens() {
         for (place, change) in changes.into_iter().enumerate() {
             assert!(!recalls(&room, &call().with(change)).await, "{scope:?} {place}");
         }
-        let known = room.desk.inbox().await.unwrap().remembered;
-        assert!(room.desk.forget(&known.first().unwrap().id, By::Operator("op")).await.unwrap());
+        let known = room.approval_service.inbox().await.unwrap().remembered;
+        assert!(room.approval_service.forget(&known.first().unwrap().id, By::Operator("op")).await.unwrap());
         assert!(!recalls(&room, &call()).await);
     }
 }
@@ -101,15 +103,16 @@ async fn what_is_remembered_never_widens() {
 async fn nothing_is_remembered_for_a_passkey_or_of_a_doubtful_session() {
     let room = Room::new().await;
     let passkey = room.open(&Call::new(Effect::Passkey)).await;
-    assert!(room.desk.view(&passkey.id).await.unwrap().unwrap().remember.is_empty());
+    assert!(room.approval_service.view(&passkey.id).await.unwrap().unwrap().remember.is_empty());
     let doubtful = Call::new(Effect::Confirm).with(|it| {
         it.arguments = "{}".to_owned();
         it.label = Label::bottom().with_open_world();
     });
     let doubtful = room.open(&doubtful).await;
-    assert!(room.desk.view(&doubtful.id).await.unwrap().unwrap().remember.is_empty());
-    let kept = room.desk.confirm(&doubtful.id, By::Operator("op"), Some(RememberScope::Session)).await;
-    assert!(matches!(kept.unwrap_err(), DeskFault::NotRememberable));
+    assert!(room.approval_service.view(&doubtful.id).await.unwrap().unwrap().remember.is_empty());
+    let kept =
+        room.approval_service.confirm(&doubtful.id, By::Operator("op"), Some(RememberScope::Session)).await;
+    assert!(matches!(kept.unwrap_err(), ApprovalFault::NotRememberable));
 }
 
 fn terms(tool: &str, calls: u64) -> String {
@@ -140,7 +143,7 @@ async fn uses(room: &Room, path: &str, definition: u8, label: &Label) -> bool {
         reply: &Label::bottom(),
         around: &Around::default(),
     };
-    room.desk.use_mandate(&mandated).await.unwrap().is_some()
+    room.approval_service.use_mandate(&mandated).await.unwrap().is_some()
 }
 
 #[tokio::test]
@@ -151,13 +154,13 @@ async fn a_mandate_is_signed_counted_and_taken_back() {
     let signed = |terms: String| {
         let (room, passkey, owner) = (&room, &passkey, &owner);
         async move {
-            let envelope = json(&room.desk.mandate_challenge(owner, &terms).await?);
+            let envelope = json(&room.approval_service.mandate_challenge(owner, &terms).await?);
             let response = passkey.get(&envelope["requestOptions"]).unwrap().to_string();
             let challenge = ChallengeId::new(envelope["challengeId"].as_str().unwrap());
-            room.desk.mandate_assertion(&challenge, &response).await
+            room.approval_service.mandate_assertion(&challenge, &response).await
         }
     };
-    assert!(matches!(signed("{}".to_owned()).await.unwrap_err(), DeskFault::Mandate(_)));
+    assert!(matches!(signed("{}".to_owned()).await.unwrap_err(), ApprovalFault::Mandate(_)));
     // What use would refuse is refused before anybody signs, and the place is named.
     let usual = terms("up__delete", 1);
     let tainted = usual.replace(r#""agent":"agent""#, r#""agent":"agent","while_tainted":true"#);
@@ -175,7 +178,10 @@ async fn a_mandate_is_signed_counted_and_taken_back() {
         (tainted, "`arguments.path`: it says what is acted on or where"),
     ] {
         let refused = signed(terms).await.unwrap_err();
-        assert!(matches!(refused, DeskFault::Terms(_)) && refused.to_string().starts_with(says), "{refused}");
+        assert!(
+            matches!(refused, ApprovalFault::Terms(_)) && refused.to_string().starts_with(says),
+            "{refused}"
+        );
     }
     let settings = |tools: &str| {
         let config = format!(r#"{{"servers":{{}},"approvals":{{"tools":{{"up:delete":{tools}}}}}}}"#);
@@ -193,11 +199,11 @@ async fn a_mandate_is_signed_counted_and_taken_back() {
         ),
         (r#"{"delegable":false}"#, "`tools`: `up__delete` must not be delegated"),
     ] {
-        room.desk.under(settings(tools));
+        room.approval_service.under(settings(tools));
         let refused = signed(usual.clone()).await.unwrap_err();
         assert!(refused.to_string().starts_with(says), "{refused}");
     }
-    room.desk.under(settings(r#"{"delegable":true}"#));
+    room.approval_service.under(settings(r#"{"delegable":true}"#));
     let mandate = signed(terms("up__delete", 2)).await.unwrap();
     let clean = Label::bottom();
     assert!(!uses(&room, "src/a", 1, &clean).await, "another path");
@@ -208,7 +214,7 @@ async fn a_mandate_is_signed_counted_and_taken_back() {
     assert!(!uses(&room, "build/c", 1, &clean).await, "used up");
     let another = signed(terms("up__delete", 5)).await.unwrap();
     assert_ne!(another.id, mandate.id);
-    assert!(room.desk.revoke_mandate(&another.id, By::User(&owner)).await.unwrap());
+    assert!(room.approval_service.revoke_mandate(&another.id, By::User(&owner)).await.unwrap());
     assert!(!uses(&room, "build/c", 1, &clean).await, "taken back");
 }
 
@@ -217,13 +223,16 @@ async fn a_reset_denies_meanwhile_and_an_old_passkey_stops_it() {
     let room = Room::new().await;
     let passkey = room.first_passkey("owner").await;
     let owner = UserId::new("owner");
-    room.desk.begin_reset(&owner, "admin").await.unwrap();
+    room.approval_service.begin_reset(&owner, "admin").await.unwrap();
     assert!(matches!(room.ask(&Call::new(Effect::Passkey)).await, AskAnswer::Resetting));
-    assert!(matches!(room.desk.complete_reset(&owner, "admin").await.unwrap_err(), DeskFault::NotDue(_)));
-    let envelope = json(&room.desk.cancel_reset_challenge(&owner).await.unwrap());
+    assert!(matches!(
+        room.approval_service.complete_reset(&owner, "admin").await.unwrap_err(),
+        ApprovalFault::NotDue(_)
+    ));
+    let envelope = json(&room.approval_service.cancel_reset_challenge(&owner).await.unwrap());
     let response = passkey.get(&envelope["requestOptions"]).unwrap().to_string();
     let challenge = ChallengeId::new(envelope["challengeId"].as_str().unwrap());
-    room.desk.cancel_reset(&challenge, &response).await.unwrap();
+    room.approval_service.cancel_reset(&challenge, &response).await.unwrap();
     assert!(matches!(room.ask(&Call::new(Effect::Passkey)).await, AskAnswer::Open(_)));
     let settings = highwater_config::ApprovalSettings {
         recovery_delay: std::time::Duration::ZERO,
@@ -231,13 +240,13 @@ async fn a_reset_denies_meanwhile_and_an_old_passkey_stops_it() {
         notify: false,
         ..highwater_config::ApprovalSettings::default()
     };
-    room.desk.under(settings);
-    room.desk.begin_reset(&owner, "admin").await.unwrap();
-    let opened = room.desk.complete_reset(&owner, "admin").await.unwrap();
+    room.approval_service.under(settings);
+    room.approval_service.begin_reset(&owner, "admin").await.unwrap();
+    let opened = room.approval_service.complete_reset(&owner, "admin").await.unwrap();
     assert!(opened.code.is_some(), "the first passkey of a new beginning");
     let request = room.open(&Call::new(Effect::Passkey)).await;
     match room.sign(&request.id, "owner", &passkey).await.unwrap_err() {
-        DeskFault::Rejected(rejection) => {
+        ApprovalFault::Rejected(rejection) => {
             assert_eq!(rejection.reason, ApprovalReason::NoEligibleCredential);
         }
         other => panic!("{other}"),

@@ -15,10 +15,10 @@ use super::{HttpFront, authenticate, request};
 use crate::describe::Saying;
 use crate::front::server::{BodyPatience, NoBody, Request, RequestBody, ResponseBody};
 use crate::marks::{ClearedMarks, MarkChoice};
-use crate::people::Reset;
 use crate::pins::{Decided, Judgement};
+use crate::session_admin::Reset;
 use crate::stated_label::StatedLabel;
-use crate::token_desk::{TokenFault, TokenView};
+use crate::token_admin::{TokenFault, TokenView};
 
 /// Where the interface begins.
 pub(super) const ROOT: &str = "/api/v1/";

@@ -25,7 +25,7 @@ use super::{Endpoint, HttpFront, request};
 use crate::client::Client;
 use crate::front::LISTEN;
 use crate::front::server::ResponseBody;
-use crate::greet;
+use crate::handshake;
 use crate::session::{Place, client_session_id};
 use crate::tokens::{Slot, Token};
 
@@ -40,7 +40,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(super) fn is_modern(headers: &Headers, frame: &Frame) -> bool {
     // A version we do not know at all is answered in the modern manner: with the list of those we do.
     let says_so = |version: &[u8]| !LEGACY_VERSIONS.iter().any(|legacy| legacy.as_bytes() == version);
-    headers.get_all(PROTOCOL_VERSION).any(says_so) || greet::is_modern(frame)
+    headers.get_all(PROTOCOL_VERSION).any(says_so) || handshake::is_modern(frame)
 }
 
 impl HttpFront {
@@ -80,7 +80,7 @@ impl HttpFront {
             Place::Anywhere,
             client_session_id(named, &frame).as_deref(),
         );
-        let client = match greet::modern_client(&frame, caller) {
+        let client = match handshake::modern_client(&frame, caller) {
             Ok(client) => client,
             Err(unmet) => return response::json(StatusCode::BAD_REQUEST, unmet.response(frame.id())),
         };

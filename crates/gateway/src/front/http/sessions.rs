@@ -33,10 +33,10 @@ pub(super) struct HttpSession {
     pub(super) session: Arc<LegacySession>,
     /// The stream of messages that belong to no call.
     pub(super) aside: Arc<StreamLog>,
-    state: Mutex<State>,
+    state: Mutex<SessionTable>,
 }
 
-struct State {
+struct SessionTable {
     streams: Vec<Arc<StreamLog>>,
     next_stream: u64,
     seen: Instant,
@@ -146,7 +146,7 @@ impl HttpSession {
     }
 
     pub(super) fn new(session: Arc<LegacySession>, aside: Arc<StreamLog>) -> Arc<Self> {
-        let state = State { streams: Vec::new(), next_stream: 1, seen: Instant::now() };
+        let state = SessionTable { streams: Vec::new(), next_stream: 1, seen: Instant::now() };
         Arc::new(Self { session, aside, state: Mutex::new(state) })
     }
 
@@ -184,7 +184,7 @@ impl HttpSession {
         self.session.in_flight() == 0 && !self.aside.is_read()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionTable> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -31,13 +31,13 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// One stream's events.
 pub(super) struct StreamLog {
     name: String,
-    state: Mutex<State>,
+    state: Mutex<LogState>,
     /// Something was written, read or closed.
     moved: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct LogState {
     events: VecDeque<(u64, Bytes)>,
     bytes: usize,
     /// The number of the next event; the first is 1.
@@ -86,7 +86,7 @@ impl Drop for Reader {
 
 impl StreamLog {
     pub(super) fn new(name: String) -> Arc<Self> {
-        let state = State { next: 1, ..State::default() };
+        let state = LogState { next: 1, ..LogState::default() };
         Arc::new(Self { name, state: Mutex::new(state), moved: Notify::new() })
     }
 
@@ -180,14 +180,14 @@ impl StreamLog {
         out.into()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 // === impl State ===
 
-impl State {
+impl LogState {
     fn is_full(&self) -> bool {
         self.events.len() >= MAX_EVENTS || self.bytes >= MAX_BYTES
     }

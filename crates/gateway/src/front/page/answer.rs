@@ -8,7 +8,7 @@ use http::header::{
 use http::{HeaderName, Response, StatusCode};
 use serde::Serialize;
 
-use super::counter::Refusal;
+use super::backend::Refusal;
 use crate::front::server::{self, ResponseBody};
 
 /// What is sent.

@@ -14,10 +14,10 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::answer::{self, Answer};
-use super::counter::{Counter, PlainAct, Refusal, SignedAct};
+use super::backend::{PageBackend, PlainAct, Refusal, SignedAct};
 use super::rates::Known;
 use super::visitors::{COOKIE_NAME, SIGNED_IN, Visitor};
-use super::{Asked, Page, document, guard};
+use super::{IncomingRequest, Page, document, guard};
 use crate::approvals::{ApprovalState, By, RememberScope};
 use crate::front::server::{BodyPatience, NoBody, RequestBody};
 use crate::gateway::random_text;
@@ -116,8 +116,13 @@ struct ActSigned {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-impl<C: Counter> Page<C> {
-    pub(super) async fn post(&self, asked: &Asked<'_>, path: &[&str], body: &mut RequestBody<'_>) -> Answer {
+impl<C: PageBackend> Page<C> {
+    pub(super) async fn post(
+        &self,
+        asked: &IncomingRequest<'_>,
+        path: &[&str],
+        body: &mut RequestBody<'_>,
+    ) -> Answer {
         if let Err((status, words)) = guard::change(&asked.head.headers, &self.origin, &self.visitors) {
             return answer::refusal(&Refusal::new(status, words));
         }
@@ -144,7 +149,7 @@ impl<C: Counter> Page<C> {
     }
 
     /// Signing in uses up nothing, and is refused to nobody: what it takes cannot be guessed.
-    fn is_within_rates(&self, asked: &Asked<'_>, path: &[&str]) -> bool {
+    fn is_within_rates(&self, asked: &IncomingRequest<'_>, path: &[&str]) -> bool {
         match (&asked.visitor, path) {
             (_, ["sign-in", ..]) => true,
             (Some(visitor), _) => {
@@ -160,7 +165,13 @@ impl<C: Counter> Page<C> {
     }
 
     /// Something about one request, by somebody who may see it: what was not shown cannot be answered (C7).
-    async fn answer(&self, asked: &Asked<'_>, id: &str, act: &str, bytes: &[u8]) -> Result<Answer, Refusal> {
+    async fn answer(
+        &self,
+        asked: &IncomingRequest<'_>,
+        id: &str,
+        act: &str,
+        bytes: &[u8],
+    ) -> Result<Answer, Refusal> {
         let visitor = signed_in(asked)?;
         let id = ApprovalId::new(id);
         let view = self.counter.view(&id).await?.ok_or_else(nothing_here)?;
@@ -223,7 +234,7 @@ impl<C: Counter> Page<C> {
         Ok(answer::json_text(StatusCode::OK, self.counter.sign_in_challenge().await?))
     }
 
-    async fn sign_in(&self, asked: &Asked<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
+    async fn sign_in(&self, asked: &IncomingRequest<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
         let SignIn { token, ticket, challenge_id, response } = read(bytes)?;
         let from = asked.ends.peer.ip();
         let visitor = match (token, ticket, challenge_id, response) {
@@ -260,7 +271,7 @@ impl<C: Counter> Page<C> {
         Ok(answer)
     }
 
-    fn sign_out(&self, asked: &Asked<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
+    fn sign_out(&self, asked: &IncomingRequest<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
         let Nothing {} = read(bytes)?;
         self.visitors.sign_out(&asked.head.headers);
         let mut answer = answer::json(StatusCode::OK, &json!({}));
@@ -269,7 +280,7 @@ impl<C: Counter> Page<C> {
     }
 
     /// A passkey is registered first, and counts once the code or another passkey of the same person says so.
-    async fn enroll(&self, asked: &Asked<'_>, act: &str, bytes: &[u8]) -> Result<Answer, Refusal> {
+    async fn enroll(&self, asked: &IncomingRequest<'_>, act: &str, bytes: &[u8]) -> Result<Answer, Refusal> {
         match act {
             "begin" => {
                 let Enroll { user } = read(bytes)?;
@@ -301,7 +312,7 @@ impl<C: Counter> Page<C> {
         }
     }
 
-    async fn act_challenge(&self, asked: &Asked<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
+    async fn act_challenge(&self, asked: &IncomingRequest<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
         let Act { act } = read(bytes)?;
         let user = asked.visitor.as_ref().map(|visitor| &visitor.user);
         let envelope = self.counter.act_challenge(&act, user).await?;
@@ -339,7 +350,7 @@ impl<C: Counter> Page<C> {
     }
 
     /// The acts of the inbox change what may happen, so they need more than the cookie.
-    async fn act(&self, asked: &Asked<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
+    async fn act(&self, asked: &IncomingRequest<'_>, bytes: &[u8]) -> Result<Answer, Refusal> {
         let visitor = signed_in(asked)?;
         if !self.visitors.is_our_page(&asked.head.headers) {
             return Err(sign_in_again());
@@ -359,12 +370,12 @@ impl Visitor {
     }
 }
 
-fn signed_in<'a>(asked: &'a Asked<'_>) -> Result<&'a Visitor, Refusal> {
+fn signed_in<'a>(asked: &'a IncomingRequest<'_>) -> Result<&'a Visitor, Refusal> {
     asked.visitor.as_ref().ok_or_else(sign_in_again)
 }
 
 /// A ticket, if the connection is of the user that the gateway runs as: others may have seen it.
-fn own_ticket<'a>(asked: &Asked<'_>, ticket: &'a str) -> Result<&'a str, Refusal> {
+fn own_ticket<'a>(asked: &IncomingRequest<'_>, ticket: &'a str) -> Result<&'a str, Refusal> {
     asked.ends.are_of_our_user().then_some(ticket).ok_or_else(no_ticket)
 }
 

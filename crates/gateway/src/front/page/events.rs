@@ -10,7 +10,7 @@ use http::StatusCode;
 use tokio::sync::{broadcast, watch};
 
 use super::answer::{self, Answer};
-use super::counter::Counter;
+use super::backend::PageBackend;
 use super::document;
 use crate::front::server::{ResponseBody, stopped};
 
@@ -35,7 +35,7 @@ struct Watching<C> {
 }
 
 /// The events of one request, or of the inbox.
-pub(super) fn of<C: Counter>(
+pub(super) fn of<C: PageBackend>(
     counter: &Arc<C>,
     id: Option<ApprovalId>,
     stop: watch::Receiver<bool>,
@@ -58,7 +58,7 @@ pub(super) fn of<C: Counter>(
 
 // === impl Watching ===
 
-impl<C: Counter> Watching<C> {
+impl<C: PageBackend> Watching<C> {
     async fn next(&mut self) -> Option<Bytes> {
         if self.said.is_some() {
             let beat = tokio::time::sleep(BEAT);

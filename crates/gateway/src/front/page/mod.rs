@@ -1,11 +1,10 @@
 //! The approval page: a listener of its own, and so an origin of its own, where people see what they are asked and
-//! answer. Documents are made here; what is decided is decided behind [`counter::Counter`].
+//! answer. Documents are made here; what is decided is decided behind [`backend::PageBackend`].
 
 mod answer;
+mod backend;
 mod bundle;
 mod connections;
-mod counter;
-mod desk;
 mod document;
 mod endpoints;
 mod events;
@@ -14,6 +13,7 @@ mod html;
 mod origin;
 mod peer;
 mod rates;
+mod service_backend;
 #[cfg(test)]
 mod tests;
 mod visitors;
@@ -33,15 +33,15 @@ use tokio::task::JoinSet;
 pub use self::origin::{BadOrigin, PageOrigin};
 
 use self::answer::Answer;
+use self::backend::{PageBackend, Refusal};
 use self::bundle::Bundle;
 use self::connections::{Connections, Noted};
-use self::counter::{Counter, Refusal};
-use self::desk::Behind;
 use self::document::Frame;
 use self::document::request::Beside;
 use self::origin::Addressed;
 use self::peer::Ends;
 use self::rates::Rates;
+use self::service_backend::ServiceBackend;
 use self::visitors::{Visitor, Visitors};
 use crate::approvals::{ApprovalState, RequestKind, RequestView};
 use crate::front::Serving;
@@ -71,7 +71,7 @@ struct Page<C> {
 }
 
 /// One request on its way.
-struct Asked<'a> {
+struct IncomingRequest<'a> {
     head: &'a Parts,
     ends: Ends,
     visitor: Option<Visitor>,
@@ -91,7 +91,7 @@ struct From {
     noted: Noted,
 }
 
-/// Serves the page of a gateway until told to stop. One without a desk has no page.
+/// Serves the page of a gateway until told to stop. One without an approval service has no page.
 pub fn serve(
     gateway: Arc<Gateway>,
     origin: PageOrigin,
@@ -99,15 +99,19 @@ pub fn serve(
     stop: watch::Receiver<bool>,
 ) -> Serving {
     Box::pin(async move {
-        let Some(desk) = gateway.desk().map(Arc::clone) else { return };
-        match Page::new(Arc::new(Behind { gateway, desk }), origin) {
+        let Some(approval_service) = gateway.approval_service().map(Arc::clone) else { return };
+        match Page::new(Arc::new(ServiceBackend { gateway, approval_service }), origin) {
             Some(page) => listen(page, listeners, stop).await,
             None => tracing::error!("the system gives no random numbers, so there is no approval page"),
         }
     })
 }
 
-async fn listen<C: Counter>(page: Arc<Page<C>>, listeners: Vec<TcpListener>, stop: watch::Receiver<bool>) {
+async fn listen<C: PageBackend>(
+    page: Arc<Page<C>>,
+    listeners: Vec<TcpListener>,
+    stop: watch::Receiver<bool>,
+) {
     let mut accepting = JoinSet::new();
     for listener in listeners {
         accepting.spawn(accept(Arc::clone(&page), listener, stop.clone()));
@@ -115,7 +119,7 @@ async fn listen<C: Counter>(page: Arc<Page<C>>, listeners: Vec<TcpListener>, sto
     while accepting.join_next().await.is_some() {}
 }
 
-async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+async fn accept<C: PageBackend>(page: Arc<Page<C>>, listener: TcpListener, mut stop: watch::Receiver<bool>) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%error, "the approval page has no listener"),
@@ -152,7 +156,7 @@ async fn accept<C: Counter>(page: Arc<Page<C>>, listener: TcpListener, mut stop:
 
 // === impl Visit ===
 
-impl<C: Counter> Router for Visit<C> {
+impl<C: PageBackend> Router for Visit<C> {
     /// Whatever is asked is answered at once.
     type Work = Infallible;
 
@@ -181,7 +185,7 @@ impl<C: Counter> Router for Visit<C> {
 
 // === impl Page ===
 
-impl<C: Counter> Page<C> {
+impl<C: PageBackend> Page<C> {
     /// `None` if the system gives no random numbers.
     fn new(counter: Arc<C>, origin: PageOrigin) -> Option<Arc<Self>> {
         let visitors = Visitors::new()?;
@@ -203,7 +207,7 @@ impl<C: Counter> Page<C> {
                 return answer::text(StatusCode::MISDIRECTED_REQUEST, "this name is not served here");
             }
         }
-        let asked = Asked { visitor: self.visitors.of(&head.headers), head, ends: from.ends };
+        let asked = IncomingRequest { visitor: self.visitors.of(&head.headers), head, ends: from.ends };
         if asked.visitor.is_some() {
             from.noted.is_known();
         }
@@ -215,7 +219,7 @@ impl<C: Counter> Page<C> {
         }
     }
 
-    async fn get(&self, asked: &Asked<'_>, path: &[&str], stop: watch::Receiver<bool>) -> Answer {
+    async fn get(&self, asked: &IncomingRequest<'_>, path: &[&str], stop: watch::Receiver<bool>) -> Answer {
         let headers = &asked.head.headers;
         match path {
             ["page.css"] => return answer::asset("text/css; charset=utf-8", STYLE),
@@ -256,7 +260,7 @@ impl<C: Counter> Page<C> {
         }
     }
 
-    async fn request_document(&self, asked: &Asked<'_>, id: &str) -> Answer {
+    async fn request_document(&self, asked: &IncomingRequest<'_>, id: &str) -> Answer {
         let csrf = self.visitors.csrf(&asked.head.headers);
         match self.counter.view(&ApprovalId::new(id)).await {
             Ok(Some(view)) => match asked.visitor.as_ref().filter(|visitor| visitor.may_see(&view)) {
@@ -309,7 +313,7 @@ impl<C: Counter> Page<C> {
     }
 
     /// Calls that differ in a few values. A call that is alone is shown alone.
-    async fn bundle_document(&self, asked: &Asked<'_>, id: &str) -> Answer {
+    async fn bundle_document(&self, asked: &IncomingRequest<'_>, id: &str) -> Answer {
         let alone = format!("/approve/{id}");
         let Some(visitor) = &asked.visitor else { return answer::redirect(&alone) };
         let (view, inbox) = match (self.counter.view(&ApprovalId::new(id)).await, self.counter.inbox().await)
@@ -329,7 +333,7 @@ impl<C: Counter> Page<C> {
         answer::document(StatusCode::OK, document)
     }
 
-    async fn inbox_document(&self, asked: &Asked<'_>) -> Answer {
+    async fn inbox_document(&self, asked: &IncomingRequest<'_>) -> Answer {
         let csrf = self.visitors.csrf(&asked.head.headers);
         let Some(visitor) = &asked.visitor else {
             let frame = self.frame("Sign in", "sign-in", &csrf, asked);
@@ -349,7 +353,7 @@ impl<C: Counter> Page<C> {
         }
     }
 
-    async fn enroll_document(&self, asked: &Asked<'_>) -> Answer {
+    async fn enroll_document(&self, asked: &IncomingRequest<'_>) -> Answer {
         let csrf = self.visitors.csrf(&asked.head.headers);
         let all = match self.counter.credentials().await {
             Ok(all) => all,
@@ -365,7 +369,7 @@ impl<C: Counter> Page<C> {
         answer::document(StatusCode::OK, document::enroll::document(&frame, named, &theirs))
     }
 
-    async fn mandate_document(&self, asked: &Asked<'_>) -> Answer {
+    async fn mandate_document(&self, asked: &IncomingRequest<'_>) -> Answer {
         let csrf = self.visitors.csrf(&asked.head.headers);
         let Some(visitor) = &asked.visitor else {
             let frame = self.frame("Sign in", "sign-in", &csrf, asked);
@@ -384,7 +388,7 @@ impl<C: Counter> Page<C> {
     }
 
     /// A document that says what went wrong.
-    fn trouble(&self, asked: &Asked<'_>, refusal: &Refusal) -> Answer {
+    fn trouble(&self, asked: &IncomingRequest<'_>, refusal: &Refusal) -> Answer {
         let csrf = self.visitors.csrf(&asked.head.headers);
         let frame = self.frame("Not now", "none", &csrf, asked);
         answer::document(refusal.status, document::message(&frame, "That did not work", &refusal.words))
@@ -395,7 +399,7 @@ impl<C: Counter> Page<C> {
         title: &'a str,
         page: &'static str,
         csrf: &'a str,
-        asked: &'a Asked<'_>,
+        asked: &'a IncomingRequest<'_>,
     ) -> Frame<'a> {
         Frame { title, page, csrf, visitor: asked.visitor.as_ref(), now: now() }
     }

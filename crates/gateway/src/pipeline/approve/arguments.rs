@@ -10,7 +10,7 @@ use highwater_notation::CanonicalArguments;
 use highwater_passkey::{ReservedAction, ToolName};
 
 use super::super::proposed::Proposed;
-use super::desk::definition_text;
+use super::page_request::definition_text;
 
 /// How many characters of arguments a form holds. What is longer is not read in a dialog, and some clients cut it.
 const LONGEST: usize = 2_000;

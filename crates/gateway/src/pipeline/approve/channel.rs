@@ -26,7 +26,7 @@ impl Approvals {
         proposed: &Proposed,
         escalation: &Escalation,
     ) -> Situation {
-        let here = call.at_desk.as_ref().ok();
+        let here = call.on_page.as_ref().ok();
         Situation {
             grade: escalation.grade(),
             is_round: call.round.is_some(),
@@ -54,11 +54,12 @@ impl Approvals {
     /// How a client's person is brought to the page. Nobody is called to what nobody waits for.
     fn page_channel(&self, call: &HeldCall<'_>, proposed: &Proposed, grade: Effect) -> Option<Channel> {
         let arrival = call.arrival;
-        let desk = self.judge.service.as_ref().filter(|_| arrival.attended)?;
+        let approval_service = self.judge.service.as_ref().filter(|_| arrival.attended)?;
         let client = &arrival.client;
-        let native = client.speaks_approval() || proposed.standing.native || desk.is_native_only();
+        let native =
+            client.speaks_approval() || proposed.standing.native || approval_service.is_native_only();
         // A call that brings what its server verifies has no room for a signature of ours.
-        let is_call = call.at_desk.as_ref().is_ok_and(|here| here.signable.is_call);
+        let is_call = call.on_page.as_ref().is_ok_and(|here| here.signable.is_call);
         // What takes no passkey has no challenge: such a client is asked like every other (§4.2).
         if native && is_call && proposed.relayed.is_none() && grade == Effect::Passkey {
             return Some(Channel::MissingEvidence);

@@ -9,7 +9,7 @@ use highwater_mcp::error_code::result_response;
 use highwater_mcp::text::{is_true, pointer, quote, string_member};
 
 use crate::approvals::RememberScope;
-use crate::greet::by_us;
+use crate::handshake::by_us;
 
 /// The key of our question among those of a result.
 pub(in crate::pipeline) const APPROVAL: &str = "highwater_approval";
@@ -19,7 +19,7 @@ const SCHEMA: &str = r#"{"type":"object","properties":{"allow":{"type":"boolean"
 
 /// What a person is shown by their client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum FormView {
     Form(Form),
     Page(Page),
 }
@@ -55,10 +55,10 @@ pub(super) fn input_required(id: &str, decision: &DecisionId, form: &Form, state
 }
 
 /// The same once more.
-pub(super) fn input_required_again(id: &str, shown: &Shown, state: &str) -> Vec<u8> {
+pub(super) fn input_required_again(id: &str, shown: &FormView, state: &str) -> Vec<u8> {
     let params = match shown {
-        Shown::Form(form) => form.params(),
-        Shown::Page(Page { url, text }) => {
+        FormView::Form(form) => form.params(),
+        FormView::Page(Page { url, text }) => {
             format!(r#"{{"mode":"url","url":{},"message":{}}}"#, quote(url), quote(text))
         }
     };

@@ -6,11 +6,11 @@ use highwater_store::ApprovalRequest;
 
 use super::super::proposed::Proposed;
 use super::channel::call_in_form;
-use super::desk::granted;
+use super::page_request::granted;
 use crate::approvals::{Offer, RememberScope};
 
 /// A yes, by where it comes from, with what is needed to use it up.
-pub(super) enum Given {
+pub(super) enum SpendableApproval {
     Round(Box<ResumedRound>),
     /// With the challenge of the server that verifies approvals itself.
     Challenge,
@@ -30,7 +30,7 @@ pub(super) type Kept = (Box<Offer>, RememberScope);
 
 // === impl Given ===
 
-impl Given {
+impl SpendableApproval {
     /// Whether it answers what is asked of the call now. What was said to one question is no answer to another.
     pub(super) fn covers(&self, proposed: &Proposed, escalation: &Escalation) -> bool {
         let is_question = |question: &QuestionDigest| *question == escalation.question();

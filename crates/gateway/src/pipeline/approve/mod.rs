@@ -2,13 +2,13 @@
 //! work of each step: looking for a yes that was given before, asking, waiting, judging again, using the yes up.
 
 mod arguments;
-mod before;
 mod channel;
 mod context;
-mod desk;
 mod form;
 mod given;
+mod page_request;
 mod pending;
+mod prior_consent;
 mod question;
 mod rebuild;
 mod reply;
@@ -30,12 +30,12 @@ use highwater_mcp::error_code::INVALID_PARAMS;
 use highwater_store::ApprovalRequest;
 
 use self::question::{Channel, Event, Question, Step, Unanswered, Yes};
-use desk::AtDesk;
+use page_request::PageRequest;
 
-pub(super) use desk::PageAnswer;
 pub(super) use form::APPROVAL;
 use form::Form;
-use given::Given;
+use given::SpendableApproval;
+pub(super) use page_request::PageAnswer;
 pub(crate) use pending::PendingQuestions;
 pub(super) use pending::WaitingReply;
 pub(super) use rebuild::named_capabilities;
@@ -76,7 +76,7 @@ pub(crate) struct Approvals {
 struct HeldCall<'a> {
     arrival: &'a Arrival,
     /// The call as it is shown and signed, where there is a page and it can be.
-    at_desk: Result<AtDesk<'a>, NotSignable>,
+    on_page: Result<PageRequest<'a>, NotSignable>,
     /// What it goes on with, if it is a round of an execution that a person agreed to.
     round: Option<Box<Round>>,
     /// The signature that it brings along, as JSON text.
@@ -86,7 +86,7 @@ struct HeldCall<'a> {
     /// The answer to the form that an earlier request put.
     filled_in: Option<FormAnswer>,
     /// The yes that the call may rest on, not used up.
-    given: Option<Given>,
+    given: Option<SpendableApproval>,
     /// The question as it was put.
     put: Option<PutQuestion>,
 }
@@ -243,8 +243,8 @@ impl Approvals {
             call.put = Some(PutQuestion::Form(form, offer));
             return Ok(Asked::Event(Event::Put));
         }
-        match &call.at_desk {
-            Ok(_) => self.ask_at_desk(channel, call, proposed, escalation).await,
+        match &call.on_page {
+            Ok(_) => self.ask_on_page(channel, call, proposed, escalation).await,
             // Refused as what nobody can be asked about.
             Err(NotSignable::Kind) => Ok(Asked::Event(Event::NotPut)),
             Err(NotSignable::Request(why)) => {
@@ -256,11 +256,11 @@ impl Approvals {
     /// Judges the call again under the policy, the grants and the label of this moment. A tool whose definition changed is
     /// refused.
     async fn judge_again(&self, call: &mut HeldCall<'_>, proposed: Proposed) -> Result<Settled, Refusal> {
-        if let Some(Given::Grant(_)) = call.given {
+        if let Some(SpendableApproval::Grant(_)) = call.given {
             self.settle_earlier(&proposed).await?;
         }
         let proposed = self.judge.sessions.read_again(self.judge.renewed(proposed)?).await;
-        if let Ok(here) = &mut call.at_desk {
+        if let Ok(here) = &mut call.on_page {
             here.signable.definition = self.definition_now(&proposed, &here.signable);
         }
         self.judge.judge(proposed).await

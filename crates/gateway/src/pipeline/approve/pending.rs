@@ -11,7 +11,7 @@ use highwater_core::pin::PinDigest;
 use super::super::gather::Answered;
 use super::super::sent::Sent;
 use super::super::suspended::SUSPENSION;
-use super::form::Shown;
+use super::form::FormView;
 use crate::approvals::Offer;
 
 /// How many questions may be open in all, and for one principal.
@@ -27,7 +27,7 @@ pub(super) struct Pending {
     pub(super) principal: Principal,
     pub(super) subject: Subject,
     /// What the person is asked.
-    pub(super) shown: Shown,
+    pub(super) shown: FormView,
 }
 
 /// Exactly what is asked about.
@@ -91,11 +91,11 @@ impl PendingQuestions {
     }
 
     /// What a question says, if it is still open.
-    pub(super) fn shown(&self, id: &str) -> Option<Shown> {
+    pub(super) fn shown(&self, id: &str) -> Option<FormView> {
         self.open().get(id).map(|pending| pending.shown.clone())
     }
 
-    /// The request at the desk that answers this question, where it is answered there.
+    /// The request at the approval service that answers this question, where it is answered there.
     pub(in crate::pipeline) fn at_page(&self, id: &str) -> Option<ApprovalId> {
         match &self.open().get(id)?.subject {
             Subject::ReplyAtPage(_, request) => Some(request.clone()),

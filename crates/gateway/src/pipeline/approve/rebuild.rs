@@ -11,7 +11,7 @@ use highwater_mcp::text::{is_object, is_string, is_true, member, members, quote}
 use highwater_notation::CanonicalArguments;
 
 use super::super::arrival::{Route, TaskBridge};
-use crate::greet::TASKS_EXTENSION;
+use crate::handshake::TASKS_EXTENSION;
 
 /// The trace that a call belongs to, as the W3C writes it.
 const TRACE_PARENT: &str = "traceparent";

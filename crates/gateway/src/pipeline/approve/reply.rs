@@ -17,15 +17,15 @@ use super::super::resume::Resumed;
 use super::super::sent::Sent;
 use super::super::{Arrival, Delivery, Refusal};
 use super::channel::shown_in_form;
-use super::desk::{PageAnswer, failed, granted};
-use super::form::{Form, Page, Shown, input_required_again};
+use super::form::{Form, FormView, Page, input_required_again};
+use super::page_request::{PageAnswer, failed, granted};
 use super::pending::{Subject, WaitingReply};
 use super::question::Channel;
 use super::retry::ask_person;
 use super::wait::RETRY_WAIT;
 use super::{Approvals, arguments, words};
 use crate::approvals::{
-    AskAnswer, AskView, By, ContextView, ConversationView, Desk, DeskFault, NewAsk, rules_of,
+    ApprovalFault, ApprovalService, AskAnswer, AskView, By, ContextView, ConversationView, NewAsk, rules_of,
 };
 use crate::client::Client;
 
@@ -69,16 +69,18 @@ impl Approvals {
             (Some(Channel::FormResult), ..) => {
                 self.judge.recorder.asked(&permitted, question, "form")?;
                 let waiting = WaitingReply { sent, held };
-                let (subject, shown) = (Subject::Reply(Box::new(waiting)), Shown::Form(form));
+                let (subject, shown) = (Subject::Reply(Box::new(waiting)), FormView::Form(form));
                 let state = self.keep_question(arrival, &permitted, subject, &shown)?;
                 // The call has run, so nothing here says that it has not.
                 let asked = input_required_again(arrival.id(), &shown, &state);
                 Ok(ReplyApproved::Asked(Delivery::ours(asked, None)))
             }
-            (Some(Channel::UrlResult), _, Some(desk)) => {
-                self.send_reply_to_page(desk, arrival, sent, held).await.map(ReplyApproved::Asked)
+            (Some(Channel::UrlResult), _, Some(approval_service)) => {
+                self.send_reply_to_page(approval_service, arrival, sent, held).await.map(ReplyApproved::Asked)
             }
-            (Some(_), _, Some(desk)) => self.release_at_desk(desk, arrival, sent, held).await,
+            (Some(_), _, Some(approval_service)) => {
+                self.release_on_page(approval_service, arrival, sent, held).await
+            }
             (None, ..) | (_, _, None) => Err(sent.withhold(&held.unasked())),
         }
     }
@@ -117,20 +119,20 @@ impl Approvals {
         }
     }
 
-    /// Holds a reply until a person has answered at the desk, and releases it if they agreed.
-    async fn release_at_desk(
+    /// Holds a reply until a person has answered at the approval service, and releases it if they agreed.
+    async fn release_on_page(
         &self,
-        desk: &Arc<Desk>,
+        approval_service: &Arc<ApprovalService>,
         arrival: &Arrival,
         mut sent: Sent,
         held: HeldReply<Answered>,
     ) -> Result<ReplyApproved, Refusal> {
         let permitted = Arc::clone(&sent.permitted);
-        let answer = match self.ask_about_reply(desk, arrival, &permitted, &held, "page").await {
+        let answer = match self.ask_about_reply(approval_service, arrival, &permitted, &held, "page").await {
             Ok(Some(request)) => {
                 // Nobody can call for it again.
-                let until = Instant::now() + desk.settings().hold_with_link;
-                let settled = desk.settled(&request.id, until).await;
+                let until = Instant::now() + approval_service.settings().hold_with_link;
+                let settled = approval_service.settled(&request.id, until).await;
                 settled.map_err(|fault| failed(&permitted, &fault))
             }
             Ok(None) => Ok(None),
@@ -155,13 +157,13 @@ impl Approvals {
     /// what goes out holds nothing of it.
     async fn send_reply_to_page(
         &self,
-        desk: &Arc<Desk>,
+        approval_service: &Arc<ApprovalService>,
         arrival: &Arrival,
         mut sent: Sent,
         held: HeldReply<Answered>,
     ) -> Result<Delivery, Refusal> {
         let permitted = Arc::clone(&sent.permitted);
-        let request = match self.ask_about_reply(desk, arrival, &permitted, &held, URL).await {
+        let request = match self.ask_about_reply(approval_service, arrival, &permitted, &held, URL).await {
             Ok(Some(request)) => request,
             Ok(None) => return Err(sent.withhold(&held.unasked())),
             Err(refusal) => {
@@ -174,7 +176,7 @@ impl Approvals {
             permitted.name(),
             permitted.action.upstream()
         );
-        let shown = Shown::Page(Page { url: desk.url(&request.id), text });
+        let shown = FormView::Page(Page { url: approval_service.url(&request.id), text });
         let waiting = Box::new(WaitingReply { sent, held });
         let subject = Subject::ReplyAtPage(waiting, request.id);
         let state = self.keep_question(arrival, &permitted, subject, &shown)?;
@@ -191,8 +193,8 @@ impl Approvals {
         said: PageAnswer,
     ) -> Result<Resumed, Refusal> {
         let again = || self.question_again(arrival, id, state).map(Resumed::AskedAgain);
-        let desk = self.judge.service.as_ref().ok_or_else(Refusal::expired)?;
-        let lost = |fault: DeskFault| {
+        let approval_service = self.judge.service.as_ref().ok_or_else(Refusal::expired)?;
+        let lost = |fault: ApprovalFault| {
             tracing::error!(error = %fault, "a reply stays here: nobody could be asked about it");
             Refusal::expired()
         };
@@ -200,11 +202,11 @@ impl Approvals {
             PageAnswer::Nothing => return again(),
             PageAnswer::Refused => {
                 let by = By::Client(arrival.client.caller().principal.as_str());
-                desk.decline(request, by).await.map_err(lost)?;
+                approval_service.decline(request, by).await.map_err(lost)?;
             }
             PageAnswer::Opened => {}
         }
-        let settled = desk.settled(request, Instant::now() + RETRY_WAIT).await.map_err(lost)?;
+        let settled = approval_service.settled(request, Instant::now() + RETRY_WAIT).await.map_err(lost)?;
         let state_now = settled.as_ref().map_or(RequestState::Expired, |request| request.state);
         // Whoever has gone can fetch it with the next retry.
         if state_now == RequestState::Pending || !arrival.is_awaited() {
@@ -220,7 +222,7 @@ impl Approvals {
         }
     }
 
-    /// Releases a reply if a person agreed at the desk, judged again with everything as it is now.
+    /// Releases a reply if a person agreed at the approval service, judged again with everything as it is now.
     pub(in crate::pipeline) async fn release_granted(
         &self,
         mut sent: Sent,
@@ -228,11 +230,11 @@ impl Approvals {
         request: Option<ApprovalRequest>,
     ) -> Result<ReplyApproved, Refusal> {
         let permitted = Arc::clone(&sent.permitted);
-        let (Some(desk), Some(request)) = (&self.judge.service, request) else {
+        let (Some(approval_service), Some(request)) = (&self.judge.service, request) else {
             return Err(sent.withhold(&held.unasked()));
         };
         let caller = (&permitted.caller.principal, permitted.session().key());
-        let used = desk.use_grant(&request, caller, request.action, None).await;
+        let used = approval_service.use_grant(&request, caller, request.action, None).await;
         let grant = granted(&request);
         let Some(spent) = used.ok().and_then(|used| grant.spend(used).ok()) else {
             return Err(sent.withhold(&held.unasked()));
@@ -248,7 +250,7 @@ impl Approvals {
     /// Asks. `how` is how the person is led there, for the record.
     async fn ask_about_reply(
         &self,
-        desk: &Arc<Desk>,
+        approval_service: &Arc<ApprovalService>,
         arrival: &Arrival,
         permitted: &Permitted,
         held: &HeldReply<Answered>,
@@ -284,7 +286,7 @@ impl Approvals {
             upstream: Some(permitted.action.upstream()),
             definition: None,
             arguments: &arguments,
-            action: ActionHash::of(&tool, &arguments, desk.server()),
+            action: ActionHash::of(&tool, &arguments, approval_service.server()),
             context,
             told: &told,
             question: escalation.question(),
@@ -296,7 +298,7 @@ impl Approvals {
             decision: &permitted.decision,
         };
         self.judge.recorder.asked(permitted, escalation.question(), how)?;
-        let asked = desk.ask(ask).await.map_err(|fault| failed(permitted, &fault))?;
+        let asked = approval_service.ask(ask).await.map_err(|fault| failed(permitted, &fault))?;
         let AskAnswer::Open(request) = asked else { return Ok(None) };
         Ok(Some(*request))
     }

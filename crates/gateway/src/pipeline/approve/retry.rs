@@ -16,9 +16,9 @@ use super::super::proposed::Proposed;
 use super::super::seals::GoesOn;
 use super::super::{Arrival, Delivery, Refusal};
 use super::channel::call_in_form;
-use super::desk::PageAnswer;
-use super::form::{self, APPROVAL, Form, Shown};
+use super::form::{self, APPROVAL, Form, FormView};
 use super::given::Kept;
+use super::page_request::PageAnswer;
 use super::pending::{Pending, Subject, WaitingReply};
 use super::{Approvals, HeldCall, arguments, words};
 use crate::approvals::{By, Offer, RememberScope};
@@ -97,7 +97,7 @@ impl Approvals {
         escalation: &Escalation,
     ) -> (Form, Option<Box<Offer>>) {
         // What cannot be signed is asked about as it came, and nothing of it is remembered.
-        let here = call.at_desk.as_ref().ok();
+        let here = call.on_page.as_ref().ok();
         let offer = here.and_then(|here| self.offer(here, proposed, escalation)).map(Box::new);
         let offers = offer.as_deref().map(Offer::for_form).unwrap_or_default();
         let values = self.value_words(proposed, escalation);
@@ -110,9 +110,9 @@ impl Approvals {
 
     /// Keeps what a person wants to be kept. Where that fails they are asked again next time, and nothing else is lost.
     pub(super) async fn keep_answer(&self, proposed: &Proposed, (offer, scope): Kept) {
-        let Some(desk) = &self.judge.service else { return };
+        let Some(approval_service) = &self.judge.service else { return };
         let by = By::Client(proposed.caller.principal.as_str());
-        if let Err(error) = desk.take_offer(*offer, scope, by).await {
+        if let Err(error) = approval_service.take_offer(*offer, scope, by).await {
             tracing::error!(%error, decision = %proposed.decision, "an answer could not be remembered");
         }
     }
@@ -127,7 +127,7 @@ impl Approvals {
     ) -> Result<Delivery, Refusal> {
         let definition = self.judge.tool_definition(proposed);
         let subject = Subject::Call { action: Arc::clone(&proposed.action), question, definition, offer };
-        let shown = Shown::Form(form.clone());
+        let shown = FormView::Form(form.clone());
         let state = self.keep_question(arrival, proposed, subject, &shown)?;
         Ok(Delivery::ours(form::input_required(arrival.id(), &proposed.decision, &form, &state), None))
     }
@@ -138,7 +138,7 @@ impl Approvals {
         arrival: &Arrival,
         proposed: &Proposed,
         subject: Subject,
-        shown: &Shown,
+        shown: &FormView,
     ) -> Result<String, Refusal> {
         let decision = &proposed.decision;
         let id = fresh_id();

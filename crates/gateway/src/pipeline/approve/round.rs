@@ -10,7 +10,7 @@ use super::super::permitted::Permitted;
 use super::super::proposed::Proposed;
 use super::super::seals::foreign_state;
 use super::super::{Arrival, Refusal};
-use super::given::Given;
+use super::given::SpendableApproval;
 use super::signable::Signable;
 use super::{Approvals, HeldCall};
 use crate::gateway::{fresh_id, now};
@@ -52,9 +52,9 @@ impl Approvals {
         &self,
         call: &mut HeldCall<'_>,
         proposed: &Proposed,
-    ) -> Result<Option<Given>, Refusal> {
-        let (Some(round), Ok(here)) = (call.round.take(), &call.at_desk) else { return Ok(None) };
-        let hash = here.signable.hash_for(Some(round.action()), proposed, here.desk.server());
+    ) -> Result<Option<SpendableApproval>, Refusal> {
+        let (Some(round), Ok(here)) = (call.round.take(), &call.on_page) else { return Ok(None) };
+        let hash = here.signable.hash_for(Some(round.action()), proposed, here.approval_service.server());
         let resumed = round.resume(&RoundCall {
             principal: &proposed.caller.principal,
             session: proposed.session().key(),
@@ -64,7 +64,7 @@ impl Approvals {
             now: now(),
         });
         match resumed {
-            Ok(round) => Ok(Some(Given::Round(Box::new(round)))),
+            Ok(round) => Ok(Some(SpendableApproval::Round(Box::new(round)))),
             Err(RoundFault::Foreign) => Err(foreign_state()),
             Err(RoundFault::Expired) => Err(Refusal::expired()),
             Err(RoundFault::Changed) => Err(Refusal::changed(&proposed.decision)),

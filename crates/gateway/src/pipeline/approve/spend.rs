@@ -7,11 +7,11 @@ use highwater_store::ApprovalRequest;
 use super::super::Refusal;
 use super::super::permitted::Basis;
 use super::super::proposed::Proposed;
-use super::before::{DelegatedCall, around, predicted_reply, recalled};
-use super::desk::{AtDesk, failed, granted};
-use super::given::Given;
+use super::given::SpendableApproval;
+use super::page_request::{PageRequest, failed, granted};
+use super::prior_consent::{DelegatedCall, around, predicted_reply, recalled};
 use super::{Approvals, HeldCall};
-use crate::approvals::DeskFault;
+use crate::approvals::ApprovalFault;
 
 /// What came of using up a yes.
 pub(super) enum Spending {
@@ -32,9 +32,9 @@ impl Approvals {
         escalation: Escalation,
     ) -> Result<Spending, Refusal> {
         let Some(given) = call.given.take() else { return Err(Refusal::internal(&proposed.decision)) };
-        let here = call.at_desk.as_ref();
+        let here = call.on_page.as_ref();
         match (given, here) {
-            (Given::Form(question, kept), _) => {
+            (SpendableApproval::Form(question, kept), _) => {
                 if let Some(kept) = kept {
                     self.keep_answer(&proposed, kept).await;
                 }
@@ -44,7 +44,7 @@ impl Approvals {
                 let approval = escalation.answered(question, Answer::Approve);
                 Ok(Spending::Spent(proposed, approval, basis))
             }
-            (Given::Challenge, _) => {
+            (SpendableApproval::Challenge, _) => {
                 let question = escalation.question();
                 self.judge.recorder.answer_by(&proposed, question, Answer::Approve, "with its challenge")?;
                 let approval = match &proposed.relayed {
@@ -53,28 +53,34 @@ impl Approvals {
                 };
                 Ok(Spending::Spent(proposed, approval, Basis::default()))
             }
-            (Given::Permit(question, by), _) => self.say_by(proposed, escalation, question, by),
-            (Given::Remembered(question, by), Ok(here)) => {
+            (SpendableApproval::Permit(question, by), _) => self.say_by(proposed, escalation, question, by),
+            (SpendableApproval::Remembered(question, by), Ok(here)) => {
                 // Whoever said yes once and for later has not said it once more.
                 let (told, scope, reply) = (escalation.told(), proposed.scope(), predicted_reply(&proposed));
                 let listed = self.judge.sessions.listed_call(&proposed);
                 let recalled = recalled(here, &proposed, (&told, listed.as_ref()), &scope, &reply);
-                let beside = here.desk.use_beside(&recalled, here.signable.hash).await;
+                let beside = here.approval_service.use_beside(&recalled, here.signable.hash).await;
                 beside.map_err(|fault| failed(&proposed, &fault))?;
                 self.say_by(proposed, escalation, question, by)
             }
-            (Given::Mandate(_), Ok(here)) => self.use_mandate(call, here, proposed, escalation).await,
-            (Given::Evidence(evidence), Ok(here)) => {
+            (SpendableApproval::Mandate(_), Ok(here)) => {
+                self.use_mandate(call, here, proposed, escalation).await
+            }
+            (SpendableApproval::Evidence(evidence), Ok(here)) => {
                 self.use_evidence(call, here, proposed, escalation, &evidence).await
             }
-            (Given::Round(round), Ok(here)) => self.take_round(here, proposed, escalation, *round).await,
-            (Given::Grant(request), Ok(here)) => self.use_grant(here, proposed, escalation, &request).await,
+            (SpendableApproval::Round(round), Ok(here)) => {
+                self.take_round(here, proposed, escalation, *round).await
+            }
+            (SpendableApproval::Grant(request), Ok(here)) => {
+                self.use_grant(here, proposed, escalation, &request).await
+            }
             (
-                Given::Remembered(..)
-                | Given::Mandate(_)
-                | Given::Evidence(_)
-                | Given::Round(_)
-                | Given::Grant(_),
+                SpendableApproval::Remembered(..)
+                | SpendableApproval::Mandate(_)
+                | SpendableApproval::Evidence(_)
+                | SpendableApproval::Round(_)
+                | SpendableApproval::Grant(_),
                 Err(_),
             ) => Err(Refusal::internal(&proposed.decision)),
         }
@@ -97,14 +103,14 @@ impl Approvals {
     async fn use_mandate(
         &self,
         call: &HeldCall<'_>,
-        here: &AtDesk<'_>,
+        here: &PageRequest<'_>,
         proposed: Proposed,
         escalation: Escalation,
     ) -> Result<Spending, Refusal> {
         let Some(delegated) = DelegatedCall::of(here, call.arrival, &proposed, &escalation) else {
             return Ok(Spending::NotSpent(proposed, escalation));
         };
-        let used = here.desk.use_mandate(&delegated.held_against(here, &proposed)).await;
+        let used = here.approval_service.use_mandate(&delegated.held_against(here, &proposed)).await;
         let hash = delegated.hash();
         let Some((mandate, spent, receipt)) = used.map_err(|fault| failed(&proposed, &fault))? else {
             return Ok(Spending::NotSpent(proposed, escalation));
@@ -119,7 +125,7 @@ impl Approvals {
     async fn use_evidence(
         &self,
         held: &HeldCall<'_>,
-        here: &AtDesk<'_>,
+        here: &PageRequest<'_>,
         proposed: Proposed,
         escalation: Escalation,
         evidence: &Evidence,
@@ -134,9 +140,9 @@ impl Approvals {
             arguments: &signable.arguments,
         };
         let around = around(held.arrival, &proposed, &escalation);
-        let (spent, receipt) = match here.desk.native(evidence, &call, &around).await {
+        let (spent, receipt) = match here.approval_service.native(evidence, &call, &around).await {
             Ok(signed) => signed,
-            Err(DeskFault::Rejected(rejection)) => return Err(Refusal::rejected(&rejection, None)),
+            Err(ApprovalFault::Rejected(rejection)) => return Err(Refusal::rejected(&rejection, None)),
             Err(fault) => return Err(failed(&proposed, &fault)),
         };
         let by = spent.verified().user().to_string();
@@ -149,13 +155,13 @@ impl Approvals {
     /// A round of an execution that a person agreed to.
     async fn take_round(
         &self,
-        here: &AtDesk<'_>,
+        here: &PageRequest<'_>,
         proposed: Proposed,
         escalation: Escalation,
         round: ResumedRound,
     ) -> Result<Spending, Refusal> {
-        let hash = here.signable.hash_for(Some(round.action()), &proposed, here.desk.server());
-        let taken = here.desk.take_round(round.id(), round.ends()).await;
+        let hash = here.signable.hash_for(Some(round.action()), &proposed, here.approval_service.server());
+        let taken = here.approval_service.take_round(round.id(), round.ends()).await;
         let taken = taken.map_err(|fault| failed(&proposed, &fault))?;
         let spent = round.spend(taken).map_err(|outcome| match outcome {
             RoundOutcome::Expired => Refusal::expired(),
@@ -170,7 +176,7 @@ impl Approvals {
     /// A yes that was given on the page.
     async fn use_grant(
         &self,
-        here: &AtDesk<'_>,
+        here: &PageRequest<'_>,
         proposed: Proposed,
         escalation: Escalation,
         request: &ApprovalRequest,
@@ -178,7 +184,7 @@ impl Approvals {
         let (hash, definition) = (here.signable.hash, here.signable.definition);
         let scope = proposed.scope();
         let caller = (&proposed.caller.principal, &scope);
-        let used = here.desk.use_grant(request, caller, hash, definition).await;
+        let used = here.approval_service.use_grant(request, caller, hash, definition).await;
         let used = used.map_err(|fault| failed(&proposed, &fault))?;
         let spent = match granted(request).spend(used) {
             Ok(spent) => spent,
@@ -198,7 +204,7 @@ impl Approvals {
         let by = request.decided_by.as_deref().unwrap_or_default();
         let basis = Basis::on_record(format!("approval {}", request.id)).seen().said_by(by);
         let basis = if request.kind == Effect::Passkey {
-            let receipts = here.desk.receipts_for(&request.id).await;
+            let receipts = here.approval_service.receipts_for(&request.id).await;
             basis.with_receipts(receipts.map_err(|fault| failed(&proposed, &fault))?)
         } else {
             basis

@@ -16,15 +16,15 @@ use super::super::ask::put;
 use super::super::proposed::Proposed;
 use super::super::seals::GoesOn;
 use super::super::{Arrival, Delivery, Refusal};
-use super::desk::{AtDesk, PageAnswer, failed};
 use super::form::{APPROVAL, Form};
-use super::given::{Given, Kept};
+use super::given::{Kept, SpendableApproval};
+use super::page_request::{PageAnswer, PageRequest, failed};
 use super::question::{Channel, Event};
 use super::retry::{FormAnswer, ask_person};
 use super::{Approvals, HeldCall, PutQuestion, event_of};
 use crate::approvals::{By, Offer};
 use crate::client::{Client, LegacySession};
-use crate::greet::by_us;
+use crate::handshake::by_us;
 
 /// How long a retry that says the page was opened waits for the answer there.
 pub(super) const RETRY_WAIT: Duration = Duration::from_secs(45);
@@ -99,7 +99,7 @@ impl Approvals {
         (question, answer, kept): (QuestionDigest, Answer, Option<Kept>),
     ) -> Result<Event, Refusal> {
         self.judge.recorder.answer(proposed, question, answer)?;
-        call.given = Some(Given::Form(question, kept));
+        call.given = Some(SpendableApproval::Form(question, kept));
         Ok(event_of(answer))
     }
 
@@ -111,12 +111,12 @@ impl Approvals {
         proposed: &Proposed,
         request: &ApprovalRequest,
     ) -> Result<Waited, Refusal> {
-        let Ok(here) = &call.at_desk else { return Err(Refusal::internal(&proposed.decision)) };
+        let Ok(here) = &call.on_page else { return Err(Refusal::internal(&proposed.decision)) };
         let (arrival, question) = (call.arrival, request.question);
         let (session, longest, how) = match (channel, &arrival.client) {
             (Channel::MissingEvidence, _) => {
                 self.judge.recorder.asked(proposed, question, "missing-evidence")?;
-                let url = here.desk.url(&request.id);
+                let url = here.approval_service.url(&request.id);
                 let refusal = Refusal::rejected(&ApprovalReason::MissingEvidence.into(), Some(&url));
                 return Ok(Waited::StillOpen(refusal));
             }
@@ -147,7 +147,7 @@ impl Approvals {
     /// Ends a modern client's request with the address of the page.
     fn send_to_page(
         &self,
-        here: &AtDesk<'_>,
+        here: &PageRequest<'_>,
         arrival: &Arrival,
         proposed: &Proposed,
         request: &ApprovalRequest,
@@ -155,8 +155,11 @@ impl Approvals {
         let decision = &proposed.decision;
         let state = self.seals.state(arrival, GoesOn::page(&proposed.action));
         let state = state.ok_or_else(|| Refusal::internal(decision))?;
-        let (url, text, state) =
-            (quote(&here.desk.url(&request.id)), quote(&message(request, proposed)), quote(&state));
+        let (url, text, state) = (
+            quote(&here.approval_service.url(&request.id)),
+            quote(&message(request, proposed)),
+            quote(&state),
+        );
         let decision = quote(decision.as_str());
         let result = format!(
             r#"{{"resultType":"input_required","inputRequests":{{"{APPROVAL}":{{"method":"elicitation/create","params":{{"mode":"url","url":{url},"message":{text}}}}}}},"requestState":{state},"_meta":{{"io.modelcontextprotocol/authorization":{{"reason":"insufficient_authorization","remediation":"available","authorizationContextId":{decision},"remediationHints":[{{"type":"url"}}]}},"dev.highwater/decision":{{"id":{decision}}}}}}}"#
@@ -175,10 +178,10 @@ enum Settled {
 }
 
 /// Keeps the yes that came, and says what happened.
-fn take_state(given: &mut Option<Given>, state: Settled) -> Event {
+fn take_state(given: &mut Option<SpendableApproval>, state: Settled) -> Event {
     match state {
         Settled::Approved(request) => {
-            *given = Some(Given::Grant(request));
+            *given = Some(SpendableApproval::Grant(request));
             Event::Agreed
         }
         Settled::Declined => Event::Declined,
@@ -191,15 +194,15 @@ fn take_state(given: &mut Option<Given>, state: Settled) -> Event {
 
 /// Holds a call until its request is answered; nothing if it is still open when the time is over.
 async fn held(
-    here: &AtDesk<'_>,
+    here: &PageRequest<'_>,
     arrival: &Arrival,
     proposed: &Proposed,
     request: &ApprovalRequest,
     session: Option<&Arc<LegacySession>>,
     longest: Duration,
 ) -> Result<Option<Settled>, Refusal> {
-    let url = here.desk.url(&request.id);
-    let settled = here.desk.settled(&request.id, Instant::now() + longest);
+    let url = here.approval_service.url(&request.id);
+    let settled = here.approval_service.settled(&request.id, Instant::now() + longest);
     tokio::pin!(settled);
     let mut asking = session.map(|session| Box::pin(elicit(arrival, session, request, &url, proposed)));
     let token = arrival.frame.meta("progressToken");
@@ -214,7 +217,7 @@ async fn held(
                 // To agree to open the page is not to agree to the call.
                 if matches!(answer, Elicited::Refused) {
                     let by = By::Client(proposed.caller.principal.as_str());
-                    here.desk.decline(&request.id, by).await.map_err(|fault| failed(proposed, &fault))?;
+                    here.approval_service.decline(&request.id, by).await.map_err(|fault| failed(proposed, &fault))?;
                 }
             }
             _ = ticks.tick(), if token.is_some() => {
@@ -269,8 +272,8 @@ async fn elicit(
 }
 
 /// Where a request stands, for hosts that know us.
-fn pending(here: &AtDesk<'_>, request: &ApprovalRequest) -> PendingApproval {
-    PendingApproval { url: here.desk.url(&request.id), expires: to_iso(request.expires) }
+fn pending(here: &PageRequest<'_>, request: &ApprovalRequest) -> PendingApproval {
+    PendingApproval { url: here.approval_service.url(&request.id), expires: to_iso(request.expires) }
 }
 
 /// A request that nobody has answered yet.
@@ -304,8 +307,8 @@ fn message(request: &ApprovalRequest, proposed: &Proposed) -> String {
 
 /// How long a call is held: longer for a client that is shown progress and goes by it, and for one that was given the
 /// address of the page. Of others nothing is known, and some give a call up after five seconds.
-fn hold(here: &AtDesk<'_>, arrival: &Arrival, name: &str, has_link: bool) -> Duration {
-    let settings = here.desk.settings();
+fn hold(here: &PageRequest<'_>, arrival: &Arrival, name: &str, has_link: bool) -> Duration {
+    let settings = here.approval_service.settings();
     let honours = HONOURS_PROGRESS.iter().any(|known| name.starts_with(known));
     if honours && arrival.frame.meta("progressToken").is_some() {
         settings.hold_with_progress

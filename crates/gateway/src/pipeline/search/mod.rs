@@ -16,7 +16,7 @@ use highwater_mcp::text::{quote, unquote};
 use super::route::unknown;
 use super::{Arrival, Delivery, Refusal, Road};
 use crate::catalog::OwnTool;
-use crate::greet::by_us;
+use crate::handshake::by_us;
 use describe::describe;
 use retrieve::retrieve;
 use through::through;

@@ -56,7 +56,7 @@ async fn asks(agent: &Agent, approver: &Approver, params: Value) {
     let asked = tokio::time::timeout(Duration::from_secs(10), approver.asked());
     approver.decline(&asked.await.expect("nobody is asked").id).await;
     refusal(&running.finish().await.answer);
-    approver.desk.resume("agent", &tool, By::Operator("test")).await.unwrap();
+    approver.approval_service.resume("agent", &tool, By::Operator("test")).await.unwrap();
 }
 
 #[tokio::test]

@@ -279,7 +279,7 @@ async fn of_a_sensitive_call_no_digest_is_on_record_and_no_argument_is_kept() {
         for record in told {
             assert_eq!(record["question"].is_null(), sealed, "{record}");
         }
-        let view = approver.desk.view(&request.id).await.unwrap().unwrap();
+        let view = approver.approval_service.view(&request.id).await.unwrap().unwrap();
         assert_eq!(view.arguments.is_empty(), sealed, "{}", view.arguments);
     }
 }

@@ -9,12 +9,14 @@ use highwater_testkit::passkey::Passkey;
 use serde_json::{Value, json};
 
 use super::Stage;
-use crate::approvals::{ApprovalState, By, Desk, DeskFault, EnrollFrom, RememberScope, RequestView};
+use crate::approvals::{
+    ApprovalFault, ApprovalService, ApprovalState, By, EnrollFrom, RememberScope, RequestView,
+};
 use crate::gateway::now;
 
 /// The owner, who agents belong to by default.
 pub(super) struct Approver {
-    pub(super) desk: Arc<Desk>,
+    pub(super) approval_service: Arc<ApprovalService>,
     user: UserId,
     passkey: Passkey,
 }
@@ -24,23 +26,23 @@ pub(super) struct Approver {
 impl Approver {
     /// Enrolls a passkey that counts.
     pub(super) async fn enrolled(stage: &Stage) -> Self {
-        let desk = Arc::clone(stage.gateway.desk().unwrap());
+        let approval_service = Arc::clone(stage.gateway.approval_service().unwrap());
         let user = UserId::new("owner");
-        let opened = desk.open_window(&user, "test").await.unwrap();
+        let opened = approval_service.open_window(&user, "test").await.unwrap();
         let from = EnrollFrom::Page { session: "s", signed_in: false };
-        let options = desk.enroll_begin(Some(&user), from).await.unwrap();
-        let mut passkey = Passkey::fresh(Algorithm::Es256, desk.origin());
+        let options = approval_service.enroll_begin(Some(&user), from).await.unwrap();
+        let mut passkey = Passkey::fresh(Algorithm::Es256, approval_service.origin());
         let response = passkey.create(&value(&options)).unwrap();
-        let stored = desk.enroll_finish(from, &response.to_string()).await.unwrap();
-        desk.confirm_by_code(&stored.id, &opened.code.unwrap()).await.unwrap();
-        Self { desk, user, passkey }
+        let stored = approval_service.enroll_finish(from, &response.to_string()).await.unwrap();
+        approval_service.confirm_by_code(&stored.id, &opened.code.unwrap()).await.unwrap();
+        Self { approval_service, user, passkey }
     }
 
     /// The request that waits, as soon as one does.
     pub(super) async fn asked(&self) -> RequestView {
-        let mut changes = self.desk.changes();
+        let mut changes = self.approval_service.changes();
         loop {
-            if let Some(request) = self.desk.list(true, 8).await.unwrap().pop() {
+            if let Some(request) = self.approval_service.list(true, 8).await.unwrap().pop() {
                 return request;
             }
             changes.recv().await.unwrap();
@@ -49,19 +51,19 @@ impl Approver {
 
     /// How many requests wait.
     pub(super) async fn waiting(&self) -> usize {
-        self.desk.list(true, 8).await.unwrap().len()
+        self.approval_service.list(true, 8).await.unwrap().len()
     }
 
     /// How many receipts there are.
     pub(super) async fn receipts(&self) -> usize {
-        self.desk.receipts(0, 100).await.unwrap().len()
+        self.approval_service.receipts(0, 100).await.unwrap().len()
     }
 
     /// Signs a request.
-    pub(super) async fn sign(&self, id: &ApprovalId) -> Result<ApprovalState, DeskFault> {
-        let envelope = value(&self.desk.challenge(id, Some(&self.user)).await?);
+    pub(super) async fn sign(&self, id: &ApprovalId) -> Result<ApprovalState, ApprovalFault> {
+        let envelope = value(&self.approval_service.challenge(id, Some(&self.user)).await?);
         let (challenge, response) = self.signed(&envelope);
-        self.desk.assertion(id, &challenge, &response).await
+        self.approval_service.assertion(id, &challenge, &response).await
     }
 
     /// Presses the button.
@@ -69,13 +71,13 @@ impl Approver {
         &self,
         id: &ApprovalId,
         remember: Option<RememberScope>,
-    ) -> Result<ApprovalState, DeskFault> {
-        self.desk.confirm(id, By::User(&self.user), remember).await
+    ) -> Result<ApprovalState, ApprovalFault> {
+        self.approval_service.confirm(id, By::User(&self.user), remember).await
     }
 
     /// Says no.
     pub(super) async fn decline(&self, id: &ApprovalId) {
-        assert!(self.desk.decline(id, By::User(&self.user)).await.unwrap());
+        assert!(self.approval_service.decline(id, By::User(&self.user)).await.unwrap());
     }
 
     /// Signs a mandate for this number of calls of a tool, with paths below `build/`.
@@ -85,9 +87,9 @@ impl Approver {
             "tools": [tool], "arguments": { "path": { "prefix": "build/" } }, "max_calls": calls,
             "not_before": to_iso(from), "expires": to_iso(until), "agent": "agent",
         });
-        let envelope = self.desk.mandate_challenge(&self.user, &terms.to_string()).await.unwrap();
+        let envelope = self.approval_service.mandate_challenge(&self.user, &terms.to_string()).await.unwrap();
         let (challenge, response) = self.signed(&value(&envelope));
-        self.desk.mandate_assertion(&challenge, &response).await.unwrap();
+        self.approval_service.mandate_assertion(&challenge, &response).await.unwrap();
     }
 
     /// The evidence for a challenge that an agent was given.

@@ -81,7 +81,8 @@ async fn nobody_is_sent_to_what_is_no_page_or_to_one_that_is_sent_in_the_clear()
 
 #[tokio::test]
 async fn nobody_is_sent_to_the_page_on_which_people_answer() {
-    let origin = legacy("https://e.example", true).await.gateway.desk().unwrap().origin().to_owned();
+    let origin =
+        legacy("https://e.example", true).await.gateway.approval_service().unwrap().origin().to_owned();
     let port = origin.rsplit(':').next().unwrap().trim_end_matches('/').to_owned();
     is_refused(&format!("{origin}/approve/x"), true).await;
     is_refused(&format!("http://127.0.0.1:{port}/approve/x"), true).await;

@@ -270,7 +270,11 @@ async fn every_question_is_announced_once_and_only_once() {
     let (stage, approver) = stage("confirm").await;
     let announced: Arc<Mutex<Vec<NewQuestion>>> = Arc::default();
     let heard = Arc::clone(&announced);
-    stage.gateway.desk().unwrap().announce_with(move |question| heard.lock().unwrap().push(question.clone()));
+    stage
+        .gateway
+        .approval_service()
+        .unwrap()
+        .announce_with(move |question| heard.lock().unwrap().push(question.clone()));
     let agent = stage.modern(pages());
     for path in ["a", "b", "c", "a"] {
         agent.send("tools/call", act(path)).await;

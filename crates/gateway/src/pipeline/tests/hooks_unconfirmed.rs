@@ -11,7 +11,7 @@ use super::approver::Approver;
 use super::hooks::{Conversation, call, remarks};
 use super::{ACT, ERAS, LOOK, Setup, Stage, refusal, text};
 use crate::approvals::By;
-use crate::people::Reset;
+use crate::session_admin::Reset;
 
 /// A conversation that has read what strangers wrote and has run a command since.
 async fn doubtful(stage: &Stage) -> Conversation<'_> {
@@ -103,11 +103,12 @@ async fn the_question_of_its_first_act_asks_whose_it_is() {
     let waiting = agent.start("tools/call", meta);
     let request = approver.asked().await;
     let user = highwater_core::id::UserId::new("owner");
-    let (asked, conversation) = approver.desk.conversation_of(&request.id, By::User(&user)).await.unwrap();
+    let (asked, conversation) =
+        approver.approval_service.conversation_of(&request.id, By::User(&user)).await.unwrap();
     let (key, epoch) = (SessionKey::new(conversation.key.as_str()), Some(conversation.epoch));
     let said = stage.gateway.new_conversation(&key, None, epoch, &Label::bottom(), ("ada", "mine")).await;
     assert!(matches!(said.unwrap(), Reset::Done(_)));
-    approver.desk.end(&asked, "said").await.unwrap();
+    approver.approval_service.end(&asked, "said").await.unwrap();
     text(&waiting.finish().await.answer);
     let state = stage.memory.look(&SessionKey::new(TWO)).unwrap();
     assert!(state.session.pending.is_none());

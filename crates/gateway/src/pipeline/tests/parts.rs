@@ -226,6 +226,6 @@ async fn no_person_is_asked_about_an_unattended_request() {
             assert!(heard.try_recv().is_err());
         }
     }
-    assert!(stage.gateway.desk().unwrap().list(true, 8).await.unwrap().is_empty());
+    assert!(stage.gateway.approval_service().unwrap().list(true, 8).await.unwrap().is_empty());
     assert!(stage.up().journal().is_empty());
 }

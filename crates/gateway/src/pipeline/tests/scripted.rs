@@ -16,7 +16,7 @@ use highwater_upstream::control::{ControlMessage, ControlReply, ListKind, Listin
 use highwater_upstream::error::{Cause, UpstreamError};
 use highwater_upstream::event::{AnswerSlot, Ask, CallEvent, CallSink, Retry};
 use highwater_upstream::{
-    CallClient, Connection, Greeting, Health, HealthState, Perform, Performing, Reply, ServerSpec, Turn,
+    CallClient, Connection, Greeting, Health, HealthState, Perform, Performing, Reply, ServerSpec, WriteTurn,
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -220,9 +220,11 @@ impl ScriptedServer {
     ) -> Result<Reply, UpstreamError> {
         let connection = || Connection { number: self.connection(), beside: None };
         // A server that came back may be another, and is looked at before it is told anything.
-        if let Some(door) = client.doorkeeper.filter(|door| !door.admits(&connection())) {
-            door.look(&connection()).await;
-            if !door.admits(&connection()) {
+        if let Some(judged_server) =
+            client.definition_guard.filter(|judged_server| !judged_server.admits(&connection()))
+        {
+            judged_server.look(&connection()).await;
+            if !judged_server.admits(&connection()) {
                 return Err(self.failure(Cause::Changed, false));
             }
         }
@@ -307,7 +309,7 @@ impl Perform for ScriptedServer {
         self.script.breaks.load(Ordering::Relaxed)
     }
 
-    fn line_up(&self) -> Result<Option<Turn>, UpstreamError> {
+    fn enqueue(&self) -> Result<Option<WriteTurn>, UpstreamError> {
         let one_less = |places: usize| places.checked_sub(1);
         let taken = self.script.places.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
         taken.map(|_| None).map_err(|_| self.failure(Cause::ShuttingDown, false))
@@ -345,7 +347,7 @@ impl Perform for ScriptedServer {
         permitted: PermittedAction,
         client: CallClient<'a>,
         events: &'a CallSink,
-        _turn: Option<Turn>,
+        _turn: Option<WriteTurn>,
     ) -> Performing<'a, Result<Reply, UpstreamError>> {
         Box::pin(self.run(permitted, client, events))
     }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, ClientOptions};
 use super::scripted::{Script, ScriptedServer};
-use crate::approvals::DeskParts;
+use crate::approvals::ApprovalServiceParts;
 use crate::gateway::{Gateway, Parts, now};
 use crate::tokens::Token;
 
@@ -117,7 +117,7 @@ impl Setup {
         let store = self.memory.open(&StoreOptions::default()).await.unwrap();
         let approvals = if self.page {
             let installation = store.installation("localhost", "http://localhost:7412").await.unwrap();
-            Some(DeskParts { installation, key: data_dir.receipt_key().unwrap() })
+            Some(ApprovalServiceParts { installation, key: data_dir.receipt_key().unwrap() })
         } else {
             None
         };
@@ -222,7 +222,7 @@ impl Stage {
     /// Reads a server's list of tools again, which has changed.
     pub(super) async fn restock(&self, server: &str) {
         let world = self.gateway.world.load_full();
-        world.stations[&UpstreamId::new(server)].restock(&[ListKind::Tools]).await;
+        world.catalog_servers[&UpstreamId::new(server)].restock(&[ListKind::Tools]).await;
     }
 
     /// A client of 2026-07-28 with these capabilities.

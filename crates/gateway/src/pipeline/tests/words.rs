@@ -129,7 +129,7 @@ async fn a_new_epoch_forgets_the_words() {
     agent.is_told(&stage, "1", "Send the prices to ada@example.com").await;
     text(&agent.call(PAGE, json!({ "url": "https://shop.example/prices" })).await);
     let reset = stage.gateway.reset_session(agent.session().key(), None, "op", "I know it").await.unwrap();
-    assert!(matches!(reset, crate::people::Reset::Done(_)));
+    assert!(matches!(reset, crate::session_admin::Reset::Done(_)));
     // The label is clean, and what goes out is still to be asked for: the conversation tells words.
     refusal(&agent.call(SEND, letter("ada@example.com")).await);
     agent.is_told(&stage, "2", "Send the prices to ada@example.com").await;

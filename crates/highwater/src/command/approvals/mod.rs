@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::command::{Common, named, print};
 use crate::exit::Failure;
-use crate::local::hello::{Ask, AskDesk, Hello};
+use crate::local::hello::{ApprovalQuery, Ask, Hello};
 use crate::local::visit::{Visit, visit_for};
 
 /// How long a gateway may take.
@@ -215,29 +215,33 @@ pub(crate) fn run(args: &ApprovalsArgs) -> Result<(), Failure> {
         None => list(&args.common, false),
         Some(ApprovalsCommand::List { all, common }) => list(common, *all),
         Some(ApprovalsCommand::Show { id, common }) => {
-            show(common, AskDesk::Request { id: id.clone() }, |request: RequestView| words::request(&request))
+            show(common, ApprovalQuery::Request { id: id.clone() }, |request: RequestView| {
+                words::request(&request)
+            })
         }
         Some(ApprovalsCommand::Approve { id, no_open, wait, common }) => approve(id, *no_open, *wait, common),
         Some(ApprovalsCommand::Open { no_open, common }) => page(common, "inbox", *no_open),
         Some(ApprovalsCommand::Deny { id, by }) => {
-            let ask = AskDesk::Deny { id: id.clone(), person: by.name() };
+            let ask = ApprovalQuery::Deny { id: id.clone(), person: by.name() };
             change(by, ask, || format!("denied `{id}`"), || no_request(id))
         }
         Some(ApprovalsCommand::Enroll { user, no_open, by }) => {
-            let ask = AskDesk::Enroll { user: user.clone(), person: by.name() };
+            let ask = ApprovalQuery::Enroll { user: user.clone(), person: by.name() };
             opened(by, ask, *no_open)
         }
         Some(ApprovalsCommand::Credentials { rename: Some(id), name, by, .. }) => {
             let name = name.clone().unwrap_or_default();
-            let ask = AskDesk::RenameCredential { id: id.clone(), name: name.clone(), person: by.name() };
+            let ask =
+                ApprovalQuery::RenameCredential { id: id.clone(), name: name.clone(), person: by.name() };
             let missing = || Failure::failed(format_args!("there is no passkey `{id}` that counts"));
             change(by, ask, || format!("passkey `{id}` is called `{name}`"), missing)
         }
         Some(ApprovalsCommand::Credentials { revoke: None, by, .. }) => {
-            show(&by.common, AskDesk::Credentials, |all: Vec<CredentialView>| words::credentials(&all))
+            show(&by.common, ApprovalQuery::Credentials, |all: Vec<CredentialView>| words::credentials(&all))
         }
         Some(ApprovalsCommand::Credentials { revoke: Some(id), reason, by, .. }) => {
-            let ask = AskDesk::RevokeCredential { id: id.clone(), person: by.name(), reason: reason.clone() };
+            let ask =
+                ApprovalQuery::RevokeCredential { id: id.clone(), person: by.name(), reason: reason.clone() };
             let missing = || Failure::failed(format_args!("there is no passkey `{id}` that counts"));
             change(by, ask, || format!("took passkey `{id}` back"), missing)
         }
@@ -245,33 +249,35 @@ pub(crate) fn run(args: &ApprovalsArgs) -> Result<(), Failure> {
             page(&by.common, "mandate", *no_open)
         }
         Some(ApprovalsCommand::Mandate { revoke: Some(id), by, .. }) => {
-            let ask = AskDesk::RevokeMandate { id: id.clone(), person: by.name() };
+            let ask = ApprovalQuery::RevokeMandate { id: id.clone(), person: by.name() };
             let missing = || Failure::failed(format_args!("there is no mandate `{id}` that counts"));
             change(by, ask, || format!("ended mandate `{id}`"), missing)
         }
         Some(ApprovalsCommand::Mandate { by, .. }) => {
-            show(&by.common, AskDesk::Mandates, |all: Vec<MandateView>| words::mandates(&all))
+            show(&by.common, ApprovalQuery::Mandates, |all: Vec<MandateView>| words::mandates(&all))
         }
         Some(ApprovalsCommand::Reset { user, complete: true, by }) => {
-            let ask = AskDesk::CompleteReset { user: user.clone(), person: by.name() };
+            let ask = ApprovalQuery::CompleteReset { user: user.clone(), person: by.name() };
             opened(by, ask, true)
         }
         Some(ApprovalsCommand::Reset { user, complete: false, by }) => {
-            let ask = AskDesk::BeginReset { user: user.clone(), person: by.name() };
+            let ask = ApprovalQuery::BeginReset { user: user.clone(), person: by.name() };
             show(&by.common, ask, |reset: ResetView| words::reset(&reset))
         }
     }
 }
 
 fn list(common: &Common, all: bool) -> Result<(), Failure> {
-    show(common, AskDesk::Requests { all }, |requests: Vec<RequestView>| words::requests(&requests, all))
+    show(common, ApprovalQuery::Requests { all }, |requests: Vec<RequestView>| {
+        words::requests(&requests, all)
+    })
 }
 
 /// Opens the page of a request, and waits for an answer if asked to.
 fn approve(id: &str, no_open: bool, wait: bool, common: &Common) -> Result<(), Failure> {
     let data = common.data.path()?;
     let look = || -> Result<(Box<RawValue>, RequestView), Failure> {
-        let answer = ask(&data, AskDesk::Request { id: id.to_owned() })?;
+        let answer = ask(&data, ApprovalQuery::Request { id: id.to_owned() })?;
         let request = read(&answer)?;
         Ok((answer, request))
     };
@@ -305,7 +311,7 @@ fn approve(id: &str, no_open: bool, wait: bool, common: &Common) -> Result<(), F
     }
 }
 
-fn opened(by: &By, what: AskDesk, no_open: bool) -> Result<(), Failure> {
+fn opened(by: &By, what: ApprovalQuery, no_open: bool) -> Result<(), Failure> {
     let answer = ask(&by.common.data.path()?, what)?;
     let window: WindowOpened = read(&answer)?;
     let shown = !no_open && browser::open(window.opens.as_deref().unwrap_or(&window.url));
@@ -319,7 +325,7 @@ fn opened(by: &By, what: AskDesk, no_open: bool) -> Result<(), Failure> {
 /// Opens a page of the gateway.
 fn page(common: &Common, name: &str, no_open: bool) -> Result<(), Failure> {
     let data = common.data.path()?;
-    let answer = ask(&data, AskDesk::Page)?;
+    let answer = ask(&data, ApprovalQuery::Page)?;
     let page: Value = read(&answer)?;
     let origin = page.get("origin").and_then(Value::as_str).context("the gateway speaks another language")?;
     let url = format!("{origin}/{name}");
@@ -336,14 +342,14 @@ fn open(data: &Path, url: &str) -> Result<bool, Failure> {
     if !browser::is_there() {
         return Ok(false);
     }
-    let answer = ask(data, AskDesk::SignedIn { url: url.to_owned() })?;
+    let answer = ask(data, ApprovalQuery::SignedIn { url: url.to_owned() })?;
     Ok(browser::open(&read::<String>(&answer)?))
 }
 
 /// Asks, and prints the answer as it is or in words.
 fn show<T: for<'a> Deserialize<'a>>(
     common: &Common,
-    what: AskDesk,
+    what: ApprovalQuery,
     words: impl FnOnce(T) -> String,
 ) -> Result<(), Failure> {
     let answer = ask(&common.data.path()?, what)?;
@@ -356,7 +362,7 @@ fn show<T: for<'a> Deserialize<'a>>(
 
 fn change(
     by: &By,
-    what: AskDesk,
+    what: ApprovalQuery,
     done: impl FnOnce() -> String,
     missing: impl FnOnce() -> Failure,
 ) -> Result<(), Failure> {
@@ -380,8 +386,8 @@ fn no_request(id: &str) -> Failure {
         .help("`highwater approvals list` names those that do")
 }
 
-/// Asks the desk of the gateway that runs on a data directory.
-pub(super) fn ask(data: &Path, what: AskDesk) -> Result<Box<RawValue>, Failure> {
+/// Asks the approval service of the gateway that runs on a data directory.
+pub(super) fn ask(data: &Path, what: ApprovalQuery) -> Result<Box<RawValue>, Failure> {
     let hello = Hello::ask(Ask::Approvals(what));
     match visit_for(data, &hello, PATIENCE).context("cannot reach the gateway")? {
         Visit::Welcome { welcome, .. } => {

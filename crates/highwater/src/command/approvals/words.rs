@@ -1,4 +1,4 @@
-//! What the desk says, in words. Text of others goes through `plain`, so that nothing in it can move the cursor.
+//! What the approval service says, in words. Text of others goes through `plain`, so that nothing in it can move the cursor.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -10,7 +10,7 @@ use crate::command::approvals::{ask, read};
 use crate::command::{Common, print};
 use crate::exit::Failure;
 use crate::explain::plain;
-use crate::local::hello::AskDesk;
+use crate::local::hello::ApprovalQuery;
 use crate::place::DataPlace;
 use crate::terminal::{Table, View};
 
@@ -43,7 +43,7 @@ pub(super) fn list(from: u64, common: &Common) -> Result<(), Failure> {
 }
 
 pub(super) fn show(id: &str, common: &Common) -> Result<(), Failure> {
-    let answer = ask(&common.data.path()?, AskDesk::Receipt { id: id.to_owned() })?;
+    let answer = ask(&common.data.path()?, ApprovalQuery::Receipt { id: id.to_owned() })?;
     let signed: SignedReceipt = read(&answer)?;
     print(&match common.json {
         true => format!("{}\n", signed.to_text()),
@@ -59,7 +59,7 @@ pub(super) fn export(
     data: &DataPlace,
 ) -> Result<(), Failure> {
     let (what, lines): (&str, Vec<String>) = if enrollments {
-        let answer = ask(&data.path()?, AskDesk::Enrollments)?;
+        let answer = ask(&data.path()?, ApprovalQuery::Enrollments)?;
         let enrolled: Vec<Enrolled> = read(&answer)?;
         ("enrollments", enrolled.iter().map(|enrolled| json!(enrolled).to_string()).collect())
     } else {
@@ -79,7 +79,7 @@ pub(super) fn export(
 }
 
 pub(super) fn key(common: &Common) -> Result<(), Failure> {
-    let answer = ask(&common.data.path()?, AskDesk::Page)?;
+    let answer = ask(&common.data.path()?, ApprovalQuery::Page)?;
     let page: Value = read(&answer)?;
     let text = |key: &str| page.get(key).and_then(Value::as_str).unwrap_or_default();
     print(&match common.json {
@@ -99,7 +99,7 @@ pub(super) fn key(common: &Common) -> Result<(), Failure> {
 fn all(data: &DataPlace, from: u64) -> Result<Vec<SignedReceipt>, Failure> {
     let (data, mut next, mut receipts) = (data.path()?, from, Vec::new());
     loop {
-        let answer = ask(&data, AskDesk::Receipts { from: next, most: PAGE })?;
+        let answer = ask(&data, ApprovalQuery::Receipts { from: next, most: PAGE })?;
         let page: Vec<SignedReceipt> = read(&answer)?;
         let Some(last) = page.last() else { return Ok(receipts) };
         next = last.receipt().chain.seq.saturating_add(1);

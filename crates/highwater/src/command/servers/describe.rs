@@ -45,7 +45,7 @@ pub(super) struct DescribeArgs {
 
 /// What the gateway says of a server.
 #[derive(Debug, Deserialize)]
-struct Known {
+struct ServerView {
     #[serde(default)]
     by_file: bool,
     #[serde(default)]
@@ -103,7 +103,7 @@ fn say(server: &str, profile: Profile) {
 }
 
 /// Asks the two questions, where there is somebody to ask.
-fn asked(server: &str, known: &Known) -> Result<Profile, Failure> {
+fn asked(server: &str, known: &ServerView) -> Result<Profile, Failure> {
     if let (true, Some(profile)) = (known.by_file, known.profile) {
         let words = format_args!(
             "the configuration says `profile: {profile}` of server `{server}`, and the file counts"

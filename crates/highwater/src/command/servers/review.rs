@@ -76,7 +76,7 @@ pub(super) struct Item {
     #[serde(default)]
     would_loosen: Vec<String>,
     #[serde(default)]
-    notices: Vec<Noted>,
+    notices: Vec<ClaimNotice>,
     definition: Option<Value>,
 }
 
@@ -89,7 +89,7 @@ struct Concern {
 
 /// Something that was noted about a claim.
 #[derive(Debug, Deserialize)]
-struct Noted {
+struct ClaimNotice {
     kind: String,
     axis: Option<String>,
     from: String,
@@ -261,7 +261,7 @@ impl Item {
 
 // === impl Noted ===
 
-impl Noted {
+impl ClaimNotice {
     fn words(&self) -> String {
         let what = NoticeKind::parse(&self.kind)
             .map_or_else(|| plain(&self.kind), |kind| kind_words(kind).to_owned());

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use anyhow::Context;
-use highwater_gateway::TokenDesk;
+use highwater_gateway::TokenAdmin;
 use highwater_store::AuditLog;
 use serde_json::value::RawValue;
 
 use crate::exit::Failure;
 use crate::life::runtime;
-use crate::local::answer::at_desk;
+use crate::local::answer::on_page;
 use crate::local::hello::Ask;
 use crate::place::Places;
 use crate::wire::{Held, Plan};
@@ -22,8 +22,8 @@ pub(super) fn answer(places: &Places, data: &Path, ask: &Ask) -> Result<Option<B
     runtime()?.block_on(async {
         let store = plan.open_store(&settings.store, &held.data_dir).await?;
         let audit = AuditLog::open(&held.data_dir).map_err(Failure::failed)?;
-        let desk = TokenDesk { store: &store, settings: &settings, audit: &audit };
-        let welcome = at_desk(&desk, ask).await.context("the answer cannot be written")?;
+        let approval_service = TokenAdmin { store: &store, settings: &settings, audit: &audit };
+        let welcome = on_page(&approval_service, ask).await.context("the answer cannot be written")?;
         store.close().await.map_err(Failure::failed)?;
         audit.flush().map_err(Failure::failed)?;
         match (welcome.answer, welcome.refused) {

@@ -17,11 +17,11 @@ const MAX_SUBMISSIONS: usize = 500;
 /// The web server, in the sense of this folder.
 pub(crate) struct Web {
     definition: Definition,
-    world: Saved<World>,
+    world: Saved<ExampleWeb>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-struct World {
+struct ExampleWeb {
     pages: Vec<Page>,
     submissions: Vec<Submission>,
 }
@@ -188,7 +188,7 @@ impl Story for Web {
 
 // === impl World ===
 
-impl World {
+impl ExampleWeb {
     fn page(&self, url: &str) -> Result<&Page, Refusal> {
         let found = self.pages.iter().find(|page| page.url == url);
         found.ok_or_else(|| Refusal::argument("url", format!("there is no page `{url}` in this example")))

@@ -3,8 +3,8 @@
 mod bounds;
 mod legacy;
 mod line;
-mod meet;
 mod modern;
+mod negotiate;
 mod server;
 mod shared_stream;
 mod sse;
@@ -24,10 +24,10 @@ use tokio::sync::mpsc;
 
 use self::server::Server;
 use super::HttpLink;
+use crate::call_events::CallEvents;
 use crate::error::UpstreamError;
 use crate::event::{CallEvent, Notice};
 use crate::link::{LinkWorld, Outbound};
-use crate::pulse::CallEvents;
 use crate::spec::{EraSetting, RememberedEra, ServerSpec, Timeouts, Transport};
 use crate::upstream::World;
 use tokio::sync::mpsc::{Receiver, channel};

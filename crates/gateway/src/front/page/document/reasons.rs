@@ -14,7 +14,7 @@ pub(super) fn first(html: &mut Html, view: &RequestView) {
     }
 }
 
-/// Every reason in words, as the desk has ordered them: what is unusual first.
+/// Every reason in words, as the approval service has ordered them: what is unusual first.
 fn all(context: &ContextView) -> impl Iterator<Item = &str> {
     context.values.iter().map(String::as_str).chain(context.asks.iter().map(|ask| ask.says.as_str()))
 }

@@ -6,7 +6,7 @@ use highwater_notation::Timestamp;
 use super::super::bundle::Bundle;
 use super::super::document::{Frame, bundle, inbox};
 use super::super::visitors::Visitor;
-use super::counter::{NOW, key, request as example};
+use super::backend::{NOW, key, request as example};
 use crate::approvals::{ApprovalState as State, CredentialView, InboxView, RequestKind as Kind, RequestView};
 
 fn call(id: &str, kind: Kind, arguments: &str) -> RequestView {

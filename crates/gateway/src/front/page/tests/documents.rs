@@ -5,7 +5,7 @@ use highwater_core::id::{ApprovalId, UserId};
 use super::super::document::request::Beside;
 use super::super::document::{Frame, enroll, inbox, keys, mandate, request};
 use super::super::visitors::Visitor;
-use super::counter::{NOW, key, request as example};
+use super::backend::{NOW, key, request as example};
 use crate::approvals::{
     ApprovalState as State, ContextView, CredentialView, InboxView, NeedView, RememberScope,
     RequestKind as Kind, RequestView, ServerSays, Undo,

@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::Stand;
-use super::counter::{CONFIRM, PASSKEY};
+use super::backend::{CONFIRM, PASSKEY};
 
 const DOCUMENT: &str = "/approve/pass";
 

@@ -1,8 +1,8 @@
 //! The page over real connections, in front of a counter that writes down what it is asked: the hardening, and what is
 //! shown to whom.
 
+mod backend;
 mod bundle;
-mod counter;
 mod documents;
 mod hardening;
 mod sessions;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use self::counter::Written;
+use self::backend::Written;
 use super::{Page, PageOrigin, listen};
 
 /// A page on a port of its own.
@@ -104,7 +104,7 @@ impl Stand {
 
     /// Signs in with the operator's token: the cookie and the secret.
     async fn operator(&self) -> (String, String) {
-        let body = format!(r#"{{"token":"{}"}}"#, counter::OPERATOR);
+        let body = format!(r#"{{"token":"{}"}}"#, backend::OPERATOR);
         let reply = self.send(&self.post("/sign-in", &self.csrf("").await, &body)).await;
         assert_eq!(reply.status, 200, "{}", reply.body);
         let (_, cookie) = reply.head.split_once("set-cookie: ").unwrap();

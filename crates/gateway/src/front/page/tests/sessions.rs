@@ -1,7 +1,7 @@
 //! Who is shown what, and who may say yes.
 
 use super::Stand;
-use super::counter::{CONFIRM, FOREIGN, OPERATOR, PASSKEY, TICKET};
+use super::backend::{CONFIRM, FOREIGN, OPERATOR, PASSKEY, TICKET};
 
 #[tokio::test]
 async fn without_signing_in_the_name_of_the_tool_is_all_there_is() {
@@ -199,7 +199,7 @@ async fn a_ticket_lets_the_browser_in_that_a_program_of_ours_opened() {
         assert_eq!(stand.send(&elsewhere).await.status, 403);
         assert_eq!(stand.send(&stand.post(path, "", &body(TICKET))).await.status, 403);
     }
-    let both = format!(r#"{{"ticket":"{TICKET}","token":"{}"}}"#, super::counter::OPERATOR);
+    let both = format!(r#"{{"ticket":"{TICKET}","token":"{}"}}"#, super::backend::OPERATOR);
     assert_eq!(stand.send(&stand.post("/sign-in", &csrf, &both)).await.status, 400);
 }
 

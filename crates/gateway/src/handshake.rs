@@ -220,11 +220,11 @@ impl Gateway {
     fn expect(&self, session: &LegacySession) {
         let world = self.world.load_full();
         let standing = session.caller.standing();
-        for station in
-            world.virtual_server(&session.caller.virtual_server).iter().flat_map(|of| of.stations())
+        for catalog_server in
+            world.virtual_server(&session.caller.virtual_server).iter().flat_map(|of| of.catalog_servers())
         {
-            if standing.grant.servers.covers(station.id()) {
-                station.upstream.expect(&session.upstream);
+            if standing.grant.servers.covers(catalog_server.id()) {
+                catalog_server.upstream.expect(&session.upstream);
             }
         }
     }
@@ -234,10 +234,11 @@ impl Gateway {
         let Client::Modern(client) = client else { return };
         let world = self.world.load_full();
         let standing = client.caller.standing();
-        for station in world.virtual_server(&client.caller.virtual_server).iter().flat_map(|of| of.stations())
+        for catalog_server in
+            world.virtual_server(&client.caller.virtual_server).iter().flat_map(|of| of.catalog_servers())
         {
-            if standing.grant.servers.covers(station.id()) {
-                station.upstream.expect_modern(&client.capabilities);
+            if standing.grant.servers.covers(catalog_server.id()) {
+                catalog_server.upstream.expect_modern(&client.capabilities);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What the page needs of the desk behind it. The page shows and forwards; whether something is approved is decided
+//! What the page needs of the approval service behind it. The page shows and forwards; whether something is approved is decided
 //! behind this line alone.
 
 use std::future::Future;
@@ -58,8 +58,8 @@ pub(super) enum PlainAct {
     AcceptOnePasskey {},
 }
 
-/// The desk, as the page sees it. JSON that belongs to WebAuthn goes through as text, unmodified (C8).
-pub(super) trait Counter: Send + Sync + 'static {
+/// The approval service, as the page sees it. JSON that belongs to WebAuthn goes through as text, unmodified (C8).
+pub(super) trait PageBackend: Send + Sync + 'static {
     /// Whether this is the operator's token. An agent's never is.
     fn is_operator(&self, shown: &[u8]) -> bool;
 

@@ -9,7 +9,7 @@ use highwater_notation::Timestamp;
 use http::StatusCode;
 use tokio::sync::broadcast;
 
-use super::super::counter::{Counter, PlainAct, Refusal, SignedAct};
+use super::super::backend::{PageBackend, PlainAct, Refusal, SignedAct};
 use crate::approvals::*;
 use crate::describe::WhatItIs;
 
@@ -149,7 +149,7 @@ pub(super) fn key(user: &str) -> CredentialView {
     }
 }
 
-impl Counter for Written {
+impl PageBackend for Written {
     fn is_operator(&self, shown: &[u8]) -> bool {
         shown == OPERATOR.as_bytes()
     }

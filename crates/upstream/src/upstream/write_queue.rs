@@ -11,18 +11,18 @@ const MAX_WAITING: usize = 1024;
 
 /// The line at one server.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
-    line: Mutex<Line>,
+pub(super) struct WriteQueue {
+    line: Mutex<QueueState>,
 }
 
 #[derive(Debug, Default)]
-struct Line {
-    places: VecDeque<Place>,
+struct QueueState {
+    places: VecDeque<WaitingWrite>,
     next: u64,
 }
 
 #[derive(Debug)]
-struct Place {
+struct WaitingWrite {
     number: u64,
     waker: Option<Waker>,
 }
@@ -30,8 +30,8 @@ struct Place {
 /// A place in the line of a server. It is given up when it is dropped: because the write is done, was refused, was
 /// cancelled, or died.
 #[derive(Debug)]
-pub struct Turn {
-    turns: Arc<Turns>,
+pub struct WriteTurn {
+    write_queue: Arc<WriteQueue>,
     number: u64,
 }
 
@@ -41,17 +41,17 @@ pub(super) struct TooMany;
 
 // === impl Turns ===
 
-impl Turns {
+impl WriteQueue {
     /// Takes the last place in the line.
-    pub(super) fn line_up(self: &Arc<Self>) -> Result<Turn, TooMany> {
+    pub(super) fn enqueue(self: &Arc<Self>) -> Result<WriteTurn, TooMany> {
         let mut line = self.line();
         if line.places.len() >= MAX_WAITING {
             return Err(TooMany);
         }
         let number = line.next;
         line.next += 1;
-        line.places.push_back(Place { number, waker: None });
-        Ok(Turn { turns: Arc::clone(self), number })
+        line.places.push_back(WaitingWrite { number, waker: None });
+        Ok(WriteTurn { write_queue: Arc::clone(self), number })
     }
 
     fn poll(&self, number: u64, context: &Context<'_>) -> Poll<()> {
@@ -79,23 +79,23 @@ impl Turns {
         }
     }
 
-    fn line(&self) -> MutexGuard<'_, Line> {
+    fn line(&self) -> MutexGuard<'_, QueueState> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 // === impl Turn ===
 
-impl Turn {
+impl WriteTurn {
     /// Waits until everybody who came before is gone.
     pub(super) async fn come(&self) {
-        poll_fn(|context| self.turns.poll(self.number, context)).await
+        poll_fn(|context| self.write_queue.poll(self.number, context)).await
     }
 }
 
-impl Drop for Turn {
+impl Drop for WriteTurn {
     fn drop(&mut self) {
-        self.turns.leave(self.number);
+        self.write_queue.leave(self.number);
     }
 }
 
@@ -109,9 +109,9 @@ mod tests {
 
     #[tokio::test]
     async fn everybody_has_a_turn_in_the_order_of_arrival() {
-        let turns = Arc::new(Turns::default());
+        let write_queue = Arc::new(WriteQueue::default());
         let done = Arc::new(Mutex::new(Vec::new()));
-        let line: Vec<Turn> = (0..20).map(|_| turns.line_up().unwrap()).collect();
+        let line: Vec<WriteTurn> = (0..20).map(|_| write_queue.enqueue().unwrap()).collect();
         // Those who came last are the first to ask.
         let tasks: Vec<_> = line
             .into_iter()
@@ -134,9 +134,9 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_gives_up_lets_the_others_move_up() {
-        let turns = Arc::new(Turns::default());
+        let write_queue = Arc::new(WriteQueue::default());
         let (first, second, third) =
-            (turns.line_up().unwrap(), turns.line_up().unwrap(), turns.line_up().unwrap());
+            (write_queue.enqueue().unwrap(), write_queue.enqueue().unwrap(), write_queue.enqueue().unwrap());
         first.come().await;
         let mut waiting = pin!(third.come());
         assert!(waiting.as_mut().now_or_never().is_none());
@@ -148,10 +148,10 @@ mod tests {
 
     #[test]
     fn the_line_has_a_bound() {
-        let turns = Arc::new(Turns::default());
-        let line: Vec<_> = std::iter::from_fn(|| turns.line_up().ok()).collect();
+        let write_queue = Arc::new(WriteQueue::default());
+        let line: Vec<_> = std::iter::from_fn(|| write_queue.enqueue().ok()).collect();
         assert_eq!(line.len(), MAX_WAITING);
         drop(line);
-        assert!(turns.line_up().is_ok());
+        assert!(write_queue.enqueue().is_ok());
     }
 }

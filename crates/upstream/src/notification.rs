@@ -9,7 +9,7 @@ use crate::event::{Answer, NoticeKind};
 
 /// A notification.
 #[derive(Debug)]
-pub(crate) enum Saying {
+pub(crate) enum ServerNotification {
     /// Progress on the call of this number; nothing if the token is none of ours.
     Progress(Option<u64>),
     /// A log line.
@@ -39,7 +39,7 @@ pub(crate) enum Request {
 
 // === impl Saying ===
 
-impl Saying {
+impl ServerNotification {
     pub(crate) fn of(frame: &Frame) -> Self {
         match frame.method().unwrap_or_default() {
             "notifications/progress" => Self::Progress(number(frame.param(meta_key::PROGRESS_TOKEN))),

@@ -112,13 +112,13 @@ impl Plan {
 impl Greeter<'_> {
     async fn initialize(&self) -> Result<Greeting, Cause> {
         let params = initialize_params(&self.wire.client_info, &self.wire.union);
-        let asked = self.process.conversation.greet("initialize", &params)?;
+        let asked = self.process.conversation.negotiate("initialize", &params)?;
         read_initialize(&asked.answer().await?).map_err(Cause::Malformed)
     }
 
     async fn discover(&self) -> Result<Greeting, Cause> {
         let params = own_modern_params(None, &self.wire.client_info);
-        let asked = self.process.conversation.greet("server/discover", &params)?;
+        let asked = self.process.conversation.negotiate("server/discover", &params)?;
         match read_discover(&asked.answer().await?) {
             Probed::Modern(greeting) => Ok(greeting),
             Probed::LegacyOffered | Probed::NoCommonVersion | Probed::Refused(_) | Probed::NotModern => Err(
@@ -129,14 +129,14 @@ impl Greeter<'_> {
 
     async fn probe(&self, patience: Duration) -> Result<Outcome, Cause> {
         let params = own_modern_params(None, &self.wire.client_info);
-        let probe = self.process.conversation.greet("server/discover", &params)?;
+        let probe = self.process.conversation.negotiate("server/discover", &params)?;
         match timeout(patience, probe.answer()).await {
             Ok(Ok(answer)) => read_probe(read_discover(&answer)),
             Ok(Err(cause)) => Ok(Outcome::StartAnew(cause)),
             Err(_) => {
                 // Silence: an old server, or one that is still starting. Whichever answer decides, counts.
                 let params = initialize_params(&self.wire.client_info, &self.wire.union);
-                let hello = self.process.conversation.greet("initialize", &params)?;
+                let hello = self.process.conversation.negotiate("initialize", &params)?;
                 let greeted = tokio::select! {
                     answer = probe.answer() => match answer.map(|answer| read_discover(&answer)) {
                         Ok(Probed::Modern(greeting)) => return Ok(Outcome::Met(greeting)),

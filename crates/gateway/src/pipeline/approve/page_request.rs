@@ -1,4 +1,4 @@
-//! The desk on the road: one request behind the button and the passkey, whatever the client can do. What a person agreed
+//! The approval service on the road: one request behind the button and the passkey, whatever the client can do. What a person agreed
 //! to is judged again and used up before it is done, and nothing is done for a caller who has gone.
 
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use highwater_store::{ApprovalRequest, RequestState, SessionKind};
 
 use super::super::proposed::{Earlier, Proposed};
 use super::super::{Arrival, Refusal};
-use super::given::Given;
+use super::given::SpendableApproval;
 use super::question::{Channel, Event};
 use super::signable::{NotSignable, Signable};
 use super::{Approvals, Asked, Consent, HeldCall, PutQuestion, context, value_words};
-use crate::approvals::{AskAnswer, By, ContextView, Desk, DeskFault, NewAsk, told_of};
+use crate::approvals::{ApprovalFault, ApprovalService, AskAnswer, By, ContextView, NewAsk, told_of};
 
 /// What the person in front of a modern client did when they were sent to the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,9 +31,9 @@ pub(in crate::pipeline) enum PageAnswer {
     Nothing,
 }
 
-/// An action at the desk: as it is signed, and what the operator wants for it.
-pub(super) struct AtDesk<'a> {
-    pub(super) desk: &'a Arc<Desk>,
+/// An action at the approval service: as it is signed, and what the operator wants for it.
+pub(super) struct PageRequest<'a> {
+    pub(super) approval_service: &'a Arc<ApprovalService>,
     pub(super) signable: Signable,
     pub(super) class: AuthenticatorClass,
     pub(super) quorum: Option<Quorum>,
@@ -50,20 +50,20 @@ impl Approvals {
         proposed: &Proposed,
         consent: Option<Consent>,
     ) -> HeldCall<'a> {
-        let at_desk = match &self.judge.service {
-            Some(desk) => Signable::of(arrival, proposed, desk.server())
-                .map(|signable| AtDesk::of(desk, signable, proposed)),
+        let on_page = match &self.judge.service {
+            Some(approval_service) => Signable::of(arrival, proposed, approval_service.server())
+                .map(|signable| PageRequest::of(approval_service, signable, proposed)),
             None => Err(NotSignable::Kind),
         };
         // What its server verifies is no signature for us.
-        let may_sign = proposed.relayed.is_none() && at_desk.as_ref().is_ok_and(|here| here.signable.is_call);
+        let may_sign = proposed.relayed.is_none() && on_page.as_ref().is_ok_and(|here| here.signable.is_call);
         let evidence = may_sign.then(|| arrival.frame.meta(VERIFIED_APPROVAL)).flatten();
         if evidence.is_some() {
             arrival.client.note_approval();
         }
         let call = HeldCall {
             arrival,
-            at_desk,
+            on_page,
             round: None,
             evidence,
             visit: None,
@@ -80,14 +80,14 @@ impl Approvals {
     }
 
     /// Puts the question on the page, or joins the same one that waits there.
-    pub(super) async fn ask_at_desk(
+    pub(super) async fn ask_on_page(
         &self,
         channel: Channel,
         call: &mut HeldCall<'_>,
         proposed: &Proposed,
         escalation: &Escalation,
     ) -> Result<Asked, Refusal> {
-        let Ok(here) = &call.at_desk else { return Err(Refusal::internal(&proposed.decision)) };
+        let Ok(here) = &call.on_page else { return Err(Refusal::internal(&proposed.decision)) };
         let asked = self.put_on_page(channel, here, call.arrival, proposed, escalation).await;
         let request = match asked.map_err(|fault| failed(proposed, &fault))? {
             AskAnswer::Open(request) => request,
@@ -102,12 +102,12 @@ impl Approvals {
         };
         if call.visit == Some(PageAnswer::Refused) {
             let by = By::Client(proposed.caller.principal.as_str());
-            here.desk.decline(&request.id, by).await.map_err(|fault| failed(proposed, &fault))?;
+            here.approval_service.decline(&request.id, by).await.map_err(|fault| failed(proposed, &fault))?;
             return Ok(Asked::Event(Event::Declined));
         }
         self.judge.sessions.note_question(proposed);
         Ok(Asked::Event(if request.state == RequestState::Approved {
-            call.given = Some(Given::Grant(request));
+            call.given = Some(SpendableApproval::Grant(request));
             Event::Collected
         } else {
             call.put = Some(PutQuestion::Request(request));
@@ -121,8 +121,8 @@ impl Approvals {
         call: &mut HeldCall<'_>,
         proposed: &Proposed,
     ) -> Result<(), Refusal> {
-        if let (Some(Given::Grant(request)), Ok(here)) = (call.given.take(), &call.at_desk) {
-            let ended = here.desk.end(&request, "it does not cover what is found now").await;
+        if let (Some(SpendableApproval::Grant(request)), Ok(here)) = (call.given.take(), &call.on_page) {
+            let ended = here.approval_service.end(&request, "it does not cover what is found now").await;
             ended.map_err(|fault| failed(proposed, &fault))?;
         }
         call.round = None;
@@ -138,17 +138,17 @@ impl Approvals {
             return Ok(());
         }
         let joined = proposed.session().join_pending(proposed.before.epoch).await;
-        joined.map_err(|error| failed(proposed, &DeskFault::Store(error)))
+        joined.map_err(|error| failed(proposed, &ApprovalFault::Store(error)))
     }
 
     async fn put_on_page(
         &self,
         channel: Channel,
-        here: &AtDesk<'_>,
+        here: &PageRequest<'_>,
         arrival: &Arrival,
         proposed: &Proposed,
         escalation: &Escalation,
-    ) -> Result<AskAnswer, DeskFault> {
+    ) -> Result<AskAnswer, ApprovalFault> {
         let told = escalation.told();
         let sealed = proposed.sealed || self.judge.seals(proposed);
         let definition = definition_text(proposed);
@@ -184,7 +184,7 @@ impl Approvals {
             has_link: channel.tells_client(),
             decision: &proposed.decision,
         };
-        here.desk.ask(ask).await
+        here.approval_service.ask(ask).await
     }
 
     /// Which values of a call are not in the user's request, and where they come from.
@@ -203,15 +203,19 @@ impl Approvals {
 
 // === impl AtDesk ===
 
-impl<'a> AtDesk<'a> {
-    pub(super) fn of(desk: &'a Arc<Desk>, signable: Signable, proposed: &Proposed) -> Self {
-        let settings = desk.settings();
+impl<'a> PageRequest<'a> {
+    pub(super) fn of(
+        approval_service: &'a Arc<ApprovalService>,
+        signable: Signable,
+        proposed: &Proposed,
+    ) -> Self {
+        let settings = approval_service.settings();
         let action = &proposed.action;
         let called = signable.defined.as_ref().map_or(&**action.target(), |(_, name)| name);
         let said = settings.tool(action.upstream(), called).filter(|_| signable.is_call);
         let destructive = proposed.reply_contract.variant() == CallVariant::Destructive;
         Self {
-            desk,
+            approval_service,
             class: said.map(|said| said.class).unwrap_or_default(),
             quorum: said.and_then(|said| said.quorum.clone()),
             delegable: said.and_then(|said| said.delegable).unwrap_or(!destructive),
@@ -234,13 +238,13 @@ pub(super) fn granted(request: &ApprovalRequest) -> Grant {
 /// The tool as its server defines it.
 pub(super) fn definition_text(proposed: &Proposed) -> Option<String> {
     let tool = proposed.route.tool.as_ref()?;
-    let stock = proposed.route.station.stock()?;
-    let mut items = stock.tools.items.iter().filter_map(|item| std::str::from_utf8(item).ok());
+    let server_listing = proposed.route.catalog_server.server_listing()?;
+    let mut items = server_listing.tools.items.iter().filter_map(|item| std::str::from_utf8(item).ok());
     items.find(|item| string_member(item, "name").as_deref() == Some(&tool.own)).map(str::to_owned)
 }
 
-/// The desk could not do its part, so nothing is done.
-pub(super) fn failed(proposed: &Proposed, fault: &DeskFault) -> Refusal {
+/// The approval service could not do its part, so nothing is done.
+pub(super) fn failed(proposed: &Proposed, fault: &ApprovalFault) -> Refusal {
     tracing::error!(error = %fault, decision = %proposed.decision, "refused: a person could not be asked");
     Refusal::unaskable(&proposed.decision, proposed.name())
 }

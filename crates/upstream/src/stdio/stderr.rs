@@ -20,12 +20,12 @@ const MIN_SECRET: usize = 6;
 
 /// The last lines of a child, and of its predecessors.
 #[derive(Debug, Default)]
-pub(crate) struct Murmur {
-    kept: Mutex<Kept>,
+pub(crate) struct StderrTail {
+    kept: Mutex<TailLines>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct TailLines {
     lines: VecDeque<String>,
     /// How many of them the child of now wrote.
     own: usize,
@@ -42,7 +42,7 @@ pub(super) struct Quota {
 
 // === impl Murmur ===
 
-impl Murmur {
+impl StderrTail {
     /// The last lines, oldest first.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.kept().lines.iter().cloned().collect()
@@ -68,7 +68,7 @@ impl Murmur {
         kept.own += 1;
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, TailLines> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,12 +141,12 @@ mod tests {
 
     #[tokio::test]
     async fn the_last_lines_are_kept_without_secrets_and_control_characters() {
-        let murmur = Murmur::default();
+        let stderr_tail = StderrTail::default();
         let env = BTreeMap::from([("TOKEN".to_owned(), "s3cr3t-value".to_owned())]);
         let mut text: String = (0..100).map(|n| format!("line {n}\n")).collect();
         text.push_str("\u{1b}[31mtoken s3cr3t-value refused\n");
-        murmur.drain(&UpstreamId::new("x"), &env, text.as_bytes()).await;
-        let lines = murmur.lines();
+        stderr_tail.drain(&UpstreamId::new("x"), &env, text.as_bytes()).await;
+        let lines = stderr_tail.lines();
         assert_eq!(lines.len(), KEPT_LINES);
         assert_eq!(lines.first().unwrap(), "line 51");
         assert_eq!(lines.last().unwrap(), "[31mtoken [TOKEN] refused");

@@ -1,4 +1,4 @@
-//! The desk behind the page.
+//! The approval service behind the page.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use http::StatusCode;
 use serde::Serialize;
 use tokio::sync::broadcast;
 
-use super::counter::{Counter, PlainAct, Refusal, SignedAct};
+use super::backend::{PageBackend, PlainAct, Refusal, SignedAct};
 use crate::approvals::{
-    ApprovalState, By, CredentialView, Desk, DeskFault, EnrollFrom, InboxView, RememberScope, RequestView,
-    parse_passkey_name,
+    ApprovalFault, ApprovalService, ApprovalState, By, CredentialView, EnrollFrom, InboxView, RememberScope,
+    RequestView, parse_passkey_name,
 };
 use crate::describe::WhatItIs;
 use crate::gateway::Gateway;
-use crate::people::Reset;
+use crate::session_admin::Reset;
 
-/// The desk, and the one who can tell an operator.
-pub(super) struct Behind {
+/// The approval service, and the one who can tell an operator.
+pub(super) struct ServiceBackend {
     pub(super) gateway: Arc<Gateway>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) approval_service: Arc<ApprovalService>,
 }
 
-impl Counter for Behind {
+impl PageBackend for ServiceBackend {
     fn is_operator(&self, shown: &[u8]) -> bool {
         self.gateway.is_operator(shown)
     }
@@ -48,19 +48,19 @@ impl Counter for Behind {
     }
 
     fn changes(&self) -> broadcast::Receiver<ApprovalId> {
-        self.desk.changes()
+        self.approval_service.changes()
     }
 
     async fn view(&self, id: &ApprovalId) -> Result<Option<RequestView>, Refusal> {
-        Ok(self.desk.view(id).await?)
+        Ok(self.approval_service.view(id).await?)
     }
 
     async fn inbox(&self) -> Result<InboxView, Refusal> {
-        Ok(self.desk.inbox().await?)
+        Ok(self.approval_service.inbox().await?)
     }
 
     async fn challenge(&self, id: &ApprovalId, user: Option<&UserId>) -> Result<String, Refusal> {
-        written(&self.desk.challenge(id, user).await?)
+        written(&self.approval_service.challenge(id, user).await?)
     }
 
     async fn assertion(
@@ -69,7 +69,7 @@ impl Counter for Behind {
         challenge: &str,
         response: &str,
     ) -> Result<ApprovalState, Refusal> {
-        Ok(self.desk.assertion(id, &ChallengeId::new(challenge), response).await?)
+        Ok(self.approval_service.assertion(id, &ChallengeId::new(challenge), response).await?)
     }
 
     fn what_it_is(&self, server: &str) -> Option<WhatItIs> {
@@ -93,11 +93,11 @@ impl Counter for Behind {
         by: By<'_>,
         remember: Option<RememberScope>,
     ) -> Result<ApprovalState, Refusal> {
-        Ok(self.desk.confirm(id, by, remember).await?)
+        Ok(self.approval_service.confirm(id, by, remember).await?)
     }
 
     async fn begin_conversation(&self, id: &ApprovalId, by: By<'_>) -> Result<(), Refusal> {
-        let (request, conversation) = self.desk.conversation_of(id, by).await?;
+        let (request, conversation) = self.approval_service.conversation_of(id, by).await?;
         let (key, way) = (SessionKey::new(conversation.key.as_str()), conversation.way.map(SessionKey::new));
         let (person, label) = (by.words(), Label::bottom());
         let reason = "answered on the page: this is a new conversation";
@@ -107,38 +107,38 @@ impl Counter for Behind {
             Ok(Reset::Done(_)) => {}
             // The call is judged again, and asked about anew if it must be.
             Ok(Reset::Changed(_) | Reset::Unknown | Reset::NoReason) => {
-                self.desk.end(&request, "the conversation has changed since").await?;
+                self.approval_service.end(&request, "the conversation has changed since").await?;
                 let words = "the conversation has changed since; the agent may ask again";
                 return Err(Refusal::new(StatusCode::CONFLICT, words));
             }
             Err(error) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())),
         }
-        Ok(self.desk.end(&request, "a new conversation has begun").await?)
+        Ok(self.approval_service.end(&request, "a new conversation has begun").await?)
     }
 
     async fn decline(&self, id: &ApprovalId, by: By<'_>) -> Result<(), Refusal> {
-        done(self.desk.decline(id, by).await?)
+        done(self.approval_service.decline(id, by).await?)
     }
 
     async fn sign_in_challenge(&self) -> Result<String, Refusal> {
-        written(&self.desk.sign_in_challenge().await?)
+        written(&self.approval_service.sign_in_challenge().await?)
     }
 
     async fn sign_in(&self, challenge: &str, response: &str) -> Result<UserId, Refusal> {
-        Ok(self.desk.sign_in(challenge, response).await?)
+        Ok(self.approval_service.sign_in(challenge, response).await?)
     }
 
     fn sign_in_by_ticket(&self, ticket: &str) -> Result<(), Refusal> {
-        Ok(self.desk.sign_in_by_ticket(ticket)?)
+        Ok(self.approval_service.sign_in_by_ticket(ticket)?)
     }
 
     fn code_of_ticket(&self, ticket: &str) -> Result<String, Refusal> {
-        Ok(self.desk.code_of_ticket(ticket)?)
+        Ok(self.approval_service.code_of_ticket(ticket)?)
     }
 
     async fn enroll_begin(&self, user: &UserId, ticket: &str, signed_in: bool) -> Result<String, Refusal> {
         let from = EnrollFrom::Page { session: ticket, signed_in };
-        written(&self.desk.enroll_begin(Some(user), from).await?)
+        written(&self.approval_service.enroll_begin(Some(user), from).await?)
     }
 
     async fn enroll_finish(
@@ -150,29 +150,29 @@ impl Counter for Behind {
         // Whether somebody is signed in counted when it was begun.
         let from = EnrollFrom::Page { session: ticket, signed_in: false };
         let name = name.map(parse_passkey_name).transpose()?;
-        let mut made = self.desk.enroll_finish(from, response).await?;
+        let mut made = self.approval_service.enroll_finish(from, response).await?;
         if let Some(name) = name {
-            self.desk.rename_credential(&made.id, &name, By::User(&made.user)).await?;
+            self.approval_service.rename_credential(&made.id, &name, By::User(&made.user)).await?;
             made.name = name;
         }
         Ok(made)
     }
 
     async fn confirm_by_code(&self, credential: &str, code: &str) -> Result<CredentialView, Refusal> {
-        Ok(self.desk.confirm_by_code(credential, code).await?)
+        Ok(self.approval_service.confirm_by_code(credential, code).await?)
     }
 
     async fn credentials(&self) -> Result<Vec<CredentialView>, Refusal> {
-        Ok(self.desk.credentials().await?)
+        Ok(self.approval_service.credentials().await?)
     }
 
     async fn act_challenge(&self, act: &SignedAct, user: Option<&UserId>) -> Result<String, Refusal> {
         let envelope = match act {
-            SignedAct::ConfirmKey { id } => self.desk.confirm_challenge(id).await?,
-            SignedAct::CancelReset { user } => self.desk.cancel_reset_challenge(user).await?,
+            SignedAct::ConfirmKey { id } => self.approval_service.confirm_challenge(id).await?,
+            SignedAct::CancelReset { user } => self.approval_service.cancel_reset_challenge(user).await?,
             SignedAct::Mandate { terms } => {
                 let user = user.ok_or_else(|| Refusal::new(StatusCode::FORBIDDEN, "sign in first"))?;
-                self.desk.mandate_challenge(user, terms).await?
+                self.approval_service.mandate_challenge(user, terms).await?
             }
         };
         written(&envelope)
@@ -187,14 +187,14 @@ impl Counter for Behind {
         let challenge = ChallengeId::new(challenge);
         match act {
             SignedAct::ConfirmKey { id } => {
-                Ok(Some(self.desk.confirm_assertion(id, &challenge, response).await?.user))
+                Ok(Some(self.approval_service.confirm_assertion(id, &challenge, response).await?.user))
             }
             SignedAct::CancelReset { .. } => {
-                self.desk.cancel_reset(&challenge, response).await?;
+                self.approval_service.cancel_reset(&challenge, response).await?;
                 Ok(None)
             }
             SignedAct::Mandate { .. } => {
-                self.desk.mandate_assertion(&challenge, response).await?;
+                self.approval_service.mandate_assertion(&challenge, response).await?;
                 Ok(None)
             }
         }
@@ -202,28 +202,33 @@ impl Counter for Behind {
 
     async fn act(&self, act: &PlainAct, by: By<'_>) -> Result<(), Refusal> {
         match act {
-            PlainAct::ResumeTool { principal, tool } => Ok(self.desk.resume(principal, tool, by).await?),
-            PlainAct::RevokeMandate { id } => done(self.desk.revoke_mandate(id, by).await?),
-            PlainAct::Forget { id } => done(self.desk.forget(id, by).await?),
-            PlainAct::RenameKey { id, name } => done(self.desk.rename_credential(id, name, by).await?),
+            PlainAct::ResumeTool { principal, tool } => {
+                Ok(self.approval_service.resume(principal, tool, by).await?)
+            }
+            PlainAct::RevokeMandate { id } => done(self.approval_service.revoke_mandate(id, by).await?),
+            PlainAct::Forget { id } => done(self.approval_service.forget(id, by).await?),
+            PlainAct::RenameKey { id, name } => {
+                done(self.approval_service.rename_credential(id, name, by).await?)
+            }
             PlainAct::AcceptOnePasskey {} => match by {
-                By::User(user) => Ok(self.desk.accept_one_passkey(user).await?),
+                By::User(user) => Ok(self.approval_service.accept_one_passkey(user).await?),
                 // Nobody accepts that for somebody else.
-                By::Operator(_) | By::Client(_) => Err(DeskFault::NotAsked.into()),
+                By::Operator(_) | By::Client(_) => Err(ApprovalFault::NotAsked.into()),
             },
         }
     }
 }
 
-impl From<DeskFault> for Refusal {
-    fn from(fault: DeskFault) -> Self {
+impl From<ApprovalFault> for Refusal {
+    fn from(fault: ApprovalFault) -> Self {
         let status = match &fault {
-            DeskFault::Unknown => StatusCode::NOT_FOUND,
-            DeskFault::NotAsked => StatusCode::FORBIDDEN,
-            DeskFault::TooMany => StatusCode::TOO_MANY_REQUESTS,
-            DeskFault::Unsealable | DeskFault::NoEntropy | DeskFault::Store(_) | DeskFault::Audit(_) => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            ApprovalFault::Unknown => StatusCode::NOT_FOUND,
+            ApprovalFault::NotAsked => StatusCode::FORBIDDEN,
+            ApprovalFault::TooMany => StatusCode::TOO_MANY_REQUESTS,
+            ApprovalFault::Unsealable
+            | ApprovalFault::NoEntropy
+            | ApprovalFault::Store(_)
+            | ApprovalFault::Audit(_) => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::CONFLICT,
         };
         if status == StatusCode::SERVICE_UNAVAILABLE {

@@ -5,7 +5,7 @@ use highwater_mcp::text::{is_object, members};
 
 /// Whose a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum MessageOwner {
     /// It answers the request of this number.
     Answer(u64),
     /// It is a request or notification, or no message at all.
@@ -15,22 +15,22 @@ pub(super) enum Whose {
 }
 
 /// Looks at the first and the last bytes of a message. Most servers write the id first, some last.
-pub(super) fn whose(head: &[u8], tail: &[u8]) -> Whose {
+pub(super) fn whose(head: &[u8], tail: &[u8]) -> MessageOwner {
     let start = text_at_start(head).trim_start();
     if !is_object(start) {
-        return Whose::NoAnswer;
+        return MessageOwner::NoAnswer;
     }
     let mut number = None;
     for (key, value) in members(start) {
         match &*key {
-            "method" => return Whose::NoAnswer,
+            "method" => return MessageOwner::NoAnswer,
             "id" => number = value.parse().ok(),
             _ => {}
         }
     }
     match number.or_else(|| id_at_end(tail)) {
-        Some(number) => Whose::Answer(number),
-        None => Whose::Unknown,
+        Some(number) => MessageOwner::Answer(number),
+        None => MessageOwner::Unknown,
     }
 }
 
@@ -60,15 +60,19 @@ mod tests {
 
     #[test]
     fn an_id_is_found_at_either_end() {
-        let table: &[(&[u8], &[u8], Whose)] = &[
-            (br#"{"jsonrpc":"2.0","id":7,"result":{"a":"xx"#, b"xx\"}}", Whose::Answer(7)),
-            (br#"{"result":{"a":"xx"#, br#"xx"},"jsonrpc":"2.0","id":12}"#, Whose::Answer(12)),
-            (br#"{"result":{"a":"xx"#, b"xx\"} , \"id\" : 12 } ", Whose::Answer(12)),
-            (br#"{"result":{"a":"xx"#, br#"xx","id":12}}"#, Whose::Unknown),
-            (br#"{"result":{"a":"xx"#, br#"xx"},"jsonrpc":"2.0","id":"12"}"#, Whose::Unknown),
-            (br#"{"jsonrpc":"2.0","method":"notifications/message","params":{"#, b"}}", Whose::NoAnswer),
-            (b"Listening on stdio", b"Listening on stdio", Whose::NoAnswer),
-            (b"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":\"\xff", b"\xff\"}", Whose::Answer(3)),
+        let table: &[(&[u8], &[u8], MessageOwner)] = &[
+            (br#"{"jsonrpc":"2.0","id":7,"result":{"a":"xx"#, b"xx\"}}", MessageOwner::Answer(7)),
+            (br#"{"result":{"a":"xx"#, br#"xx"},"jsonrpc":"2.0","id":12}"#, MessageOwner::Answer(12)),
+            (br#"{"result":{"a":"xx"#, b"xx\"} , \"id\" : 12 } ", MessageOwner::Answer(12)),
+            (br#"{"result":{"a":"xx"#, br#"xx","id":12}}"#, MessageOwner::Unknown),
+            (br#"{"result":{"a":"xx"#, br#"xx"},"jsonrpc":"2.0","id":"12"}"#, MessageOwner::Unknown),
+            (
+                br#"{"jsonrpc":"2.0","method":"notifications/message","params":{"#,
+                b"}}",
+                MessageOwner::NoAnswer,
+            ),
+            (b"Listening on stdio", b"Listening on stdio", MessageOwner::NoAnswer),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":\"\xff", b"\xff\"}", MessageOwner::Answer(3)),
         ];
         for (head, tail, expected) in table {
             assert_eq!(whose(head, tail), *expected, "{}", String::from_utf8_lossy(head));

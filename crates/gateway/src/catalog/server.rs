@@ -1,6 +1,6 @@
 //! One upstream together with what it last listed. Loading is shared: whoever comes while it is under way waits
 //! for the same attempt, and only for a bounded time. Until it has listed anything in this run, what was approved of it
-//! in an earlier one is in stock.
+//! in an earlier one is listed.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::gateway::now;
-use crate::pins::{Keeper, Observed};
+use crate::pins::{Observed, PinEnforcer};
 use arc_swap::ArcSwapOption;
 use highwater_core::id::UpstreamId;
 use highwater_upstream::Perform;
@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::refresh::Refresh;
-use super::stock::Stock;
+use super::server_listing::ServerListing;
 
 /// How long a server that is still starting is waited for, from the beginning of its start. What comes later is announced
 /// as a change.
@@ -31,12 +31,12 @@ const LIST_PATIENCE: Duration = Duration::from_secs(4);
 /// How long until what was approved of a server is looked up again after that failed.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// An upstream and its stock.
-pub(crate) struct Station {
+/// An upstream and what it lists.
+pub(crate) struct CatalogServer {
     pub(crate) upstream: Box<dyn Perform>,
     /// Holds the server to what was approved.
-    pub(crate) keeper: Keeper,
-    /// Whoever changes the stock keeps others from changing it meanwhile.
+    pub(crate) enforcer: PinEnforcer,
+    /// Whoever changes the listing keeps others from changing it meanwhile.
     settling: tokio::sync::Mutex<()>,
     /// Of several who find that it must be looked at again one does. Whoever waits for that waits for this.
     pub(super) refreshing: Arc<tokio::sync::Mutex<()>>,
@@ -49,8 +49,8 @@ pub(crate) struct Station {
     restocking: tokio::sync::Mutex<()>,
     /// Which of them somebody waits to read again.
     waiting_to_restock: Mutex<BTreeSet<ListKind>>,
-    pub(super) stock: ArcSwapOption<Stock>,
-    /// Counts changes of the stock, so that merged lists know when they are stale.
+    pub(super) server_listing: ArcSwapOption<ServerListing>,
+    /// Counts changes of the listing, so that merged lists know when they are stale.
     stamp: AtomicU64,
     loading: Mutex<Option<Loading>>,
     /// Whether it was looked up what was approved of it in an earlier run.
@@ -90,16 +90,16 @@ fn cannot_be_reached(cause: &Cause) -> bool {
 
 // === impl Station ===
 
-impl Station {
+impl CatalogServer {
     pub(crate) fn new(
         upstream: Box<dyn Perform>,
-        keeper: Keeper,
+        enforcer: PinEnforcer,
         notices: NoticeSink,
         refresh: Duration,
     ) -> Arc<Self> {
         Arc::new(Self {
             upstream,
-            keeper,
+            enforcer,
             settling: tokio::sync::Mutex::default(),
             refreshing: Arc::default(),
             refresh: Refresh::every(refresh),
@@ -107,7 +107,7 @@ impl Station {
             for_new_client: AtomicBool::new(false),
             restocking: tokio::sync::Mutex::default(),
             waiting_to_restock: Mutex::default(),
-            stock: ArcSwapOption::empty(),
+            server_listing: ArcSwapOption::empty(),
             stamp: AtomicU64::new(0),
             loading: Mutex::new(None),
             looked_up: AtomicBool::new(false),
@@ -133,24 +133,24 @@ impl Station {
         self.upstream.id()
     }
 
-    /// What is in stock now, without asking the server.
-    pub(crate) fn stock(&self) -> Option<Arc<Stock>> {
-        self.stock.load_full()
+    /// What is listed now, without asking the server.
+    pub(crate) fn server_listing(&self) -> Option<Arc<ServerListing>> {
+        self.server_listing.load_full()
     }
 
     /// What the server itself has listed in this run.
-    pub(crate) fn seen(&self) -> Option<Arc<Stock>> {
-        self.stock().filter(|stock| !stock.is_kept)
+    pub(crate) fn seen(&self) -> Option<Arc<ServerListing>> {
+        self.server_listing().filter(|server_listing| !server_listing.is_kept)
     }
 
     /// Whether the server itself has listed anything in this run.
     pub(crate) fn is_seen(&self) -> bool {
-        self.stock.load().as_ref().is_some_and(|stock| !stock.is_kept)
+        self.server_listing.load().as_ref().is_some_and(|server_listing| !server_listing.is_kept)
     }
 
-    /// Whether what is in stock is what was approved in an earlier run.
+    /// Whether what is listed is what was approved in an earlier run.
     pub(crate) fn is_kept(&self) -> bool {
-        self.stock.load().as_ref().is_some_and(|stock| stock.is_kept)
+        self.server_listing.load().as_ref().is_some_and(|server_listing| server_listing.is_kept)
     }
 
     /// Whether anything of it was offered before it had started.
@@ -162,18 +162,18 @@ impl Station {
         self.stamp.load(Ordering::Acquire)
     }
 
-    /// Puts what was approved of the server in an earlier run into stock, once, unless it has listed something itself.
+    /// Puts what was approved of the server in an earlier run into its listing, once, unless it has listed something itself.
     pub(crate) async fn offer_kept(self: &Arc<Self>) {
-        if self.stock.load().is_some() || self.looked_up.load(Ordering::Acquire) {
+        if self.server_listing.load().is_some() || self.looked_up.load(Ordering::Acquire) {
             return;
         }
         let _settling = self.settling.lock().await;
-        if self.stock.load().is_some() || self.looked_up.swap(true, Ordering::AcqRel) {
+        if self.server_listing.load().is_some() || self.looked_up.swap(true, Ordering::AcqRel) {
             return;
         }
-        if let Some((kept, has_new_names)) = self.keeper.kept().await {
+        if let Some((kept, has_new_names)) = self.enforcer.kept().await {
             tracing::debug!(server = %self.id(), "offered as it was approved; it is started meanwhile");
-            self.stock.store(Some(Arc::new(kept)));
+            self.server_listing.store(Some(Arc::new(kept)));
             self.offered.store(true, Ordering::Release);
             self.stamp.fetch_add(1, Ordering::AcqRel);
             if has_new_names {
@@ -190,11 +190,11 @@ impl Station {
         }
     }
 
-    /// Makes sure that something is in stock: what was approved of it in an earlier run, or what it lists. Gives up waiting,
+    /// Makes sure that something is listed: what was approved of it in an earlier run, or what it lists. Gives up waiting,
     /// but not loading, when patience ends.
     pub(crate) async fn ensure_stocked(self: &Arc<Self>) {
         self.offer_kept().await;
-        if self.stock.load().is_some() {
+        if self.server_listing.load().is_some() {
             return self.start_loading();
         }
         self.wait_for_list(Instant::now() + LIST_PATIENCE).await;
@@ -213,7 +213,12 @@ impl Station {
 
     /// Waits for what is not kept with its definitions, as long as one list may take.
     pub(crate) async fn ensure_resources(self: &Arc<Self>) {
-        if self.stock.load().as_ref().is_some_and(|stock| stock.is_kept && stock.greeting.has("resources")) {
+        if self
+            .server_listing
+            .load()
+            .as_ref()
+            .is_some_and(|server_listing| server_listing.is_kept && server_listing.greeting.has("resources"))
+        {
             self.wait_for_list(Instant::now() + LIST_PATIENCE).await;
         }
     }
@@ -264,14 +269,14 @@ impl Station {
         let (sender, done) = watch::channel(None);
         let begun = Instant::now();
         *loading = Some(Loading { done: done.clone(), begun });
-        let station = Arc::clone(self);
+        let catalog_server = Arc::clone(self);
         // A task of its own: the start of a server outlives the patience of whoever asked first.
         tokio::spawn(async move {
-            let loaded = station.load().await;
+            let loaded = catalog_server.load().await;
             match &loaded {
                 Ok(()) => {
-                    station.announce_if_missed();
-                    station.resume_log_level().await;
+                    catalog_server.announce_if_missed();
+                    catalog_server.resume_log_level().await;
                 }
                 Err(error) => tracing::warn!(%error, "its tools are not listed"),
             }
@@ -301,7 +306,7 @@ impl Station {
         }
     }
 
-    /// Lists everything it has. Where that is what is in stock, nothing else is done.
+    /// Lists everything it has. Where that is what is listed, nothing else is done.
     pub(super) async fn load(self: &Arc<Self>) -> Result<(), UpstreamError> {
         self.refresh.note_begin();
         let begun = Instant::now();
@@ -334,10 +339,10 @@ impl Station {
         // A server whose tools cannot be listed is not up; one that fails on another list keeps its tools.
         let tools = tools?;
         let _settling = self.settling.lock().await;
-        let old = self.stock();
+        let old = self.server_listing();
         // What cannot be listed now is there as it was, unless it may be another who has it.
         let kept = old.as_deref().filter(|old| !old.is_kept && old.connection == connection);
-        let stock = Stock {
+        let server_listing = ServerListing {
             greeting,
             tools: Arc::new(tools),
             prompts: self.or_kept(prompts, kept.map(|kept| &kept.prompts)),
@@ -348,14 +353,19 @@ impl Station {
             breaks,
             is_kept: false,
         };
-        let lists = [&stock.tools, &stock.prompts, &stock.resources, &stock.templates];
+        let lists = [
+            &server_listing.tools,
+            &server_listing.prompts,
+            &server_listing.resources,
+            &server_listing.templates,
+        ];
         let holds = lists.into_iter().filter_map(|list| list.ttl).min();
         // Who was shown what an earlier run had listed is told by `announce_if_missed`.
         let listed = old.as_deref().filter(|old| !old.is_kept);
-        let changed = listed.map(|old| old.changes_to(&stock)).unwrap_or_default();
+        let changed = listed.map(|old| old.changes_to(&server_listing)).unwrap_or_default();
         match old {
-            Some(old) if old.is_same(&stock) && !old.observed.is_unreadable() => {}
-            _ => self.put(stock).await,
+            Some(old) if old.is_same(&server_listing) && !old.observed.is_unreadable() => {}
+            _ => self.put(server_listing).await,
         }
         for kind in changed {
             self.notify(NoticeKind::Reread(kind));
@@ -398,39 +408,40 @@ impl Station {
             let greeting = self.upstream.greet().await.ok();
             let connection = self.upstream.connection();
             let _settling = self.settling.lock().await;
-            let Some(stock) = self.stock() else { return };
-            let mut stock = Stock::clone(&stock);
+            let Some(server_listing) = self.server_listing() else { return };
+            let mut server_listing = ServerListing::clone(&server_listing);
             match kind {
-                ListKind::Tools => stock.tools = listing,
-                ListKind::Prompts => stock.prompts = listing,
-                ListKind::Resources => stock.resources = listing,
-                ListKind::ResourceTemplates => stock.templates = listing,
+                ListKind::Tools => server_listing.tools = listing,
+                ListKind::Prompts => server_listing.prompts = listing,
+                ListKind::Resources => server_listing.resources = listing,
+                ListKind::ResourceTemplates => server_listing.templates = listing,
             }
             if let Some(greeting) = greeting {
-                stock.greeting = greeting;
+                server_listing.greeting = greeting;
             }
             // One list alone does not show what became of the others.
-            if stock.connection != connection {
-                stock.connection = None;
+            if server_listing.connection != connection {
+                server_listing.connection = None;
             }
-            self.put(stock).await;
+            self.put(server_listing).await;
         }
     }
 
-    /// Whether what is in stock stands otherwise now that tools of other servers are known.
+    /// Whether what is listed stands otherwise now that tools of other servers are known.
     pub(crate) fn names_others(&self) -> bool {
-        self.stock().is_some_and(|stock| self.keeper.has_new_concerns(&stock.observed))
+        self.server_listing()
+            .is_some_and(|server_listing| self.enforcer.has_new_concerns(&server_listing.observed))
     }
 
-    /// Looks again at what was approved of what is in stock.
+    /// Looks again at what was approved of what is listed.
     pub(crate) async fn review(self: &Arc<Self>) {
         let _settling = self.settling.lock().await;
-        match self.stock() {
-            Some(stock) if stock.is_kept => {
-                self.stock.store(self.keeper.kept().await.map(|(kept, _)| Arc::new(kept)));
+        match self.server_listing() {
+            Some(server_listing) if server_listing.is_kept => {
+                self.server_listing.store(self.enforcer.kept().await.map(|(kept, _)| Arc::new(kept)));
                 self.stamp.fetch_add(1, Ordering::AcqRel);
             }
-            Some(stock) => self.put(Stock::clone(&stock)).await,
+            Some(server_listing) => self.put(ServerListing::clone(&server_listing)).await,
             None => {}
         }
     }
@@ -449,28 +460,32 @@ impl Station {
         })
     }
 
-    /// Nothing is in stock before it is known what was approved of it.
-    async fn put(self: &Arc<Self>, mut stock: Stock) {
-        let (observed, has_new_names) = self.keeper.observe(&*self.upstream, &stock).await;
-        stock.observed = Arc::new(observed);
+    /// Nothing is listed before it is known what was approved of it.
+    async fn put(self: &Arc<Self>, mut server_listing: ServerListing) {
+        let (observed, has_new_names) = self.enforcer.observe(&*self.upstream, &server_listing).await;
+        server_listing.observed = Arc::new(observed);
         // Looked at again soon where something could not be had, and when a manifest ceases to count.
-        let expires =
-            stock.observed.expires().map(|time| Duration::from_millis(time.0.saturating_sub(now().0)));
-        let again = if stock.observed.is_unreadable() { Some(AGAIN) } else { expires };
-        self.keeper.tell(&stock);
-        self.keeper.remember(&stock);
-        self.stock.store(Some(Arc::new(stock)));
+        let expires = server_listing
+            .observed
+            .expires()
+            .map(|time| Duration::from_millis(time.0.saturating_sub(now().0)));
+        let again = if server_listing.observed.is_unreadable() { Some(AGAIN) } else { expires };
+        self.enforcer.tell(&server_listing);
+        self.enforcer.remember(&server_listing);
+        self.server_listing.store(Some(Arc::new(server_listing)));
         self.stamp.fetch_add(1, Ordering::AcqRel);
         if has_new_names {
             self.notify(NoticeKind::NewNames);
         }
         if let Some(wait) = again {
-            let (station, stamp) = (Arc::downgrade(self), self.stamp());
+            let (catalog_server, stamp) = (Arc::downgrade(self), self.stamp());
             tokio::spawn(async move {
                 tokio::time::sleep(wait).await;
                 // Whoever looked since has seen to it.
-                if let Some(station) = station.upgrade().filter(|station| station.stamp() == stamp) {
-                    station.announce();
+                if let Some(catalog_server) =
+                    catalog_server.upgrade().filter(|catalog_server| catalog_server.stamp() == stamp)
+                {
+                    catalog_server.announce();
                 }
             });
         }

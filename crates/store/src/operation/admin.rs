@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 use super::conversation::pending;
 use super::{Access, Durability, Operation};
 use crate::StoreError;
-use crate::key::SessionKind;
-use crate::people::{
+use crate::admin::{
     Context, Declassification, DeclassificationOutcome, Notice, SessionHistory, SessionRecord, WayRecord,
 };
+use crate::key::SessionKind;
 use crate::sql::{Row, Tx, Value, first, session_labels, statement};
 
 /// The most rows that one list gives.

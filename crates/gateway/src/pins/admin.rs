@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 
 use super::manifest;
 use super::observed::{Observed, Wanted, is_drifted};
-use crate::catalog::{Noted, Station};
+use crate::catalog::{CatalogServer, Noted};
 use crate::describe::WhatItIs;
 use crate::gateway::{Gateway, now};
 use crate::registry::Changed;
@@ -199,22 +199,26 @@ impl Gateway {
     /// A server's definitions beside what was approved; `None` if there is no such server. Starts it if need be.
     pub async fn review(&self, server: &UpstreamId) -> Result<Option<ServerReview>, StoreError> {
         let world = self.world.load_full();
-        let Some(station) = world.stations.get(server) else { return Ok(None) };
-        station.ensure_current().await;
+        let Some(catalog_server) = world.catalog_servers.get(server) else { return Ok(None) };
+        catalog_server.ensure_current().await;
         let history = self.store.pin_events(server.as_str(), HISTORY).await?;
-        let wanted = station.keeper.wanted();
+        let wanted = catalog_server.enforcer.wanted();
         let nothing = Arc::new(Observed::nothing());
-        let stock = station.seen();
-        let observed = stock.as_ref().map_or(&nothing, |stock| &stock.observed);
-        let noted = stock.as_ref().map(|stock| station.keeper.noted(stock)).unwrap_or_default();
+        let server_listing = catalog_server.seen();
+        let observed = server_listing.as_ref().map_or(&nothing, |server_listing| &server_listing.observed);
+        let noted = server_listing
+            .as_ref()
+            .map(|server_listing| catalog_server.enforcer.noted(server_listing))
+            .unwrap_or_default();
         let review = |seen: &Definition| ItemReview {
             notices: notices(&noted, seen.key()),
             ..item(observed, seen, wanted)
         };
         let items: Vec<_> = observed.definitions.values().map(review).collect();
         // What nobody has seen is not held by anybody.
-        let hold = stock.as_ref().and_then(|stock| stock.observed.server_hold(wanted));
-        let health = stock.is_none().then(|| station.upstream.health());
+        let hold =
+            server_listing.as_ref().and_then(|server_listing| server_listing.observed.server_hold(wanted));
+        let health = server_listing.is_none().then(|| catalog_server.upstream.health());
         let starting = health.as_ref().is_some_and(|health| health.state == HealthState::Starting);
         let failed = health.as_ref().filter(|_| !starting).map(|health| {
             health
@@ -223,13 +227,13 @@ impl Gateway {
                 .map(ToString::to_string)
                 .unwrap_or_else(|| "did not list its tools".to_owned())
         });
-        let state = state(stock.as_ref().map(|stock| &*stock.observed), wanted);
+        let state = state(server_listing.as_ref().map(|server_listing| &*server_listing.observed), wanted);
         Ok(Some(ServerReview {
             server: server.to_string(),
             state,
-            label: station.keeper.title(),
-            reached: station.keeper.reached_words().to_owned(),
-            looked_at: station.looked_at(),
+            label: catalog_server.enforcer.title(),
+            reached: catalog_server.enforcer.reached_words().to_owned(),
+            looked_at: catalog_server.looked_at(),
             starting,
             failed,
             stderr: health.map(|health| health.stderr).unwrap_or_default(),
@@ -249,14 +253,15 @@ impl Gateway {
     /// reached.
     pub async fn offer(&self, server: &UpstreamId) -> Option<Offer> {
         let world = self.world.load_full();
-        let station = world.stations.get(server)?;
-        station.ensure_current().await;
-        let stock = station.seen()?;
-        let info = stock.greeting.server_info.as_ref().and_then(|info| std::str::from_utf8(info).ok());
+        let catalog_server = world.catalog_servers.get(server)?;
+        catalog_server.ensure_current().await;
+        let server_listing = catalog_server.seen()?;
+        let info =
+            server_listing.greeting.server_info.as_ref().and_then(|info| std::str::from_utf8(info).ok());
         let name = info.and_then(|info| string_member(info, "name")).map(|name| name.into_owned());
-        let items = manifest::listed(&stock).into_iter();
+        let items = manifest::listed(&server_listing).into_iter();
         Some(Offer {
-            server: station.keeper.address().map(str::to_owned).or(name),
+            server: catalog_server.enforcer.address().map(str::to_owned).or(name),
             items: items.filter_map(|(key, text)| Some((key, RawValue::from_string(text).ok()?))).collect(),
         })
     }
@@ -265,11 +270,11 @@ impl Gateway {
     pub async fn decide_pins(&self, judgement: Judgement) -> Result<Decided, StoreError> {
         let Judgement { server, verdict, scope, person, reason } = judgement;
         let world = self.world.load_full();
-        let Some(station) = world.stations.get(&server) else { return Ok(Decided::Unknown) };
-        station.ensure_current().await;
-        let Some(stock) = station.seen() else { return Ok(Decided::Unseen) };
+        let Some(catalog_server) = world.catalog_servers.get(&server) else { return Ok(Decided::Unknown) };
+        catalog_server.ensure_current().await;
+        let Some(server_listing) = catalog_server.seen() else { return Ok(Decided::Unseen) };
         // What this gateway sees is what its person was shown; the store compares with what was written down of it.
-        if !sees(&stock.observed, &scope) {
+        if !sees(&server_listing.observed, &scope) {
             return Ok(Decided::Moved);
         }
         let decision = PinDecision {
@@ -285,9 +290,9 @@ impl Gateway {
         };
         self.record_review(&server, verdict, &scope, &person, &reason);
         if let (PinVerdict::Approve { .. }, PinScope::Server(_)) = (verdict, &scope) {
-            station.keeper.pin_resources(&stock).await?;
+            catalog_server.enforcer.pin_resources(&server_listing).await?;
         }
-        self.take_up(station).await;
+        self.take_up(catalog_server).await;
         Ok(decided)
     }
 
@@ -299,17 +304,17 @@ impl Gateway {
             while changed.changed().await.is_ok() {
                 let Some(gateway) = gateway.upgrade() else { return };
                 let world = gateway.world.load_full();
-                for station in world.stations.values() {
-                    gateway.take_up(station).await;
+                for catalog_server in world.catalog_servers.values() {
+                    gateway.take_up(catalog_server).await;
                 }
             }
         });
     }
 
     /// Looks again at what was approved of a server, and tells its clients.
-    pub(crate) async fn take_up(&self, station: &Arc<Station>) {
-        station.review().await;
-        for virtual_server in self.world.load().holding(station.id()) {
+    pub(crate) async fn take_up(&self, catalog_server: &Arc<CatalogServer>) {
+        catalog_server.review().await;
+        for virtual_server in self.world.load().holding(catalog_server.id()) {
             self.announce(&virtual_server.id, &Changed::ALL);
         }
     }

@@ -15,14 +15,14 @@ use highwater_store::{Observation, Store, StoreError, StoredPin};
 use highwater_upstream::Perform;
 use serde_json::Value;
 
-use super::kept::Memory;
+use super::admin::state;
 use super::manifest::{self, Checked};
 use super::masked::reached_words;
 use super::observed::{Observed, Wanted, beside};
-use super::people::state;
+use super::offered_before_start::Memory;
 use super::seen::{Definitions, definitions, reached};
 use super::tool_names::{ToolNames, UnknownName};
-use crate::catalog::{Contracts, Noted, Standing, Stock};
+use crate::catalog::{Contracts, Noted, ServerListing, Standing};
 use crate::gateway::now;
 
 /// Of how many resources of a server it is kept what they said. Those beyond are shown as they are listed, as new ones are.
@@ -37,7 +37,7 @@ struct Written {
 
 /// Keeps one server to its word.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct PinEnforcer {
     store: Store,
     server: UpstreamId,
     reached: Vec<(&'static str, Value)>,
@@ -69,7 +69,7 @@ struct Summary {
 
 // === impl Keeper ===
 
-impl Keeper {
+impl PinEnforcer {
     pub(crate) fn new(
         store: Store,
         server: &ServerSettings,
@@ -128,7 +128,7 @@ impl Keeper {
     /// What may be offered of the server before it has started: what was seen of it the last time. Nothing, where it is
     /// reached in another way now, where nobody has approved it, or where it is a manifest that counts, since only the
     /// server has that. Also whether it has tools whose names were not known.
-    pub(crate) async fn kept(&self) -> Option<(Stock, bool)> {
+    pub(crate) async fn kept(&self) -> Option<(ServerListing, bool)> {
         let wanted = self.wanted();
         if wanted.manifest {
             return None;
@@ -142,22 +142,26 @@ impl Keeper {
             return None;
         }
         let has_new_names = self.names.note(&self.server, observed.tools().cloned().collect());
-        Some((self.memory.stock(observed), has_new_names))
+        Some((self.memory.server_listing(observed), has_new_names))
     }
 
     /// Keeps what the server says for the next run.
-    pub(crate) fn remember(&self, stock: &Stock) {
-        self.memory.keep(stock);
+    pub(crate) fn remember(&self, server_listing: &ServerListing) {
+        self.memory.keep(server_listing);
     }
 
     /// What is known of a server that lists this, and whether it has tools whose names were not known.
-    pub(crate) async fn observe(&self, upstream: &dyn Perform, stock: &Stock) -> (Observed, bool) {
+    pub(crate) async fn observe(
+        &self,
+        upstream: &dyn Perform,
+        server_listing: &ServerListing,
+    ) -> (Observed, bool) {
         let settings = self.manifest.load_full();
         let key = settings
             .as_deref()
             .map(|settings| settings.keys.iter().map(ManifestKey::id).collect::<Vec<_>>().join(" "));
-        let definitions = definitions(&self.reached, stock, key.as_deref());
-        let observed = match self.written(upstream, settings.as_deref(), stock, &definitions).await {
+        let definitions = definitions(&self.reached, server_listing, key.as_deref());
+        let observed = match self.written(upstream, settings.as_deref(), server_listing, &definitions).await {
             Ok(Written { stored, concerns, manifest }) => {
                 let mut observed = Observed::new(definitions, Some(stored));
                 (observed.concerns, observed.manifest) = (concerns, manifest);
@@ -173,8 +177,8 @@ impl Keeper {
     }
 
     /// Pins what its resources say now: a person approved the server as it is.
-    pub(crate) async fn pin_resources(&self, stock: &Stock) -> Result<(), StoreError> {
-        let Some(said) = resources(stock) else { return Ok(()) };
+    pub(crate) async fn pin_resources(&self, server_listing: &ServerListing) -> Result<(), StoreError> {
+        let Some(said) = resources(server_listing) else { return Ok(()) };
         let known = self.store.pins(self.server.as_str()).await?;
         let kept = known.iter().find(|stored| stored.key == said.key).and_then(|stored| stored.seen.as_ref());
         if kept.map(|kept| kept.digest) == said.seen.as_ref().map(|(digest, _)| *digest) {
@@ -184,33 +188,33 @@ impl Keeper {
     }
 
     /// What people should know of how the server describes its tools.
-    pub(super) fn noted(&self, stock: &Stock) -> Noted {
-        Contracts::noting(Standing::clone(&self.standing.load()), Some(stock)).1
+    pub(super) fn noted(&self, server_listing: &ServerListing) -> Noted {
+        Contracts::noting(Standing::clone(&self.standing.load()), Some(server_listing)).1
     }
 
     /// How the server's tools are judged.
-    pub(crate) fn contracts(&self, stock: &Stock) -> Contracts {
-        Contracts::noting(Standing::clone(&self.standing.load()), Some(stock)).0
+    pub(crate) fn contracts(&self, server_listing: &ServerListing) -> Contracts {
+        Contracts::noting(Standing::clone(&self.standing.load()), Some(server_listing)).0
     }
 
     /// The names in the operator's labels and allow-list that name nothing of what the server lists.
-    pub(crate) fn unknown_names(&self, stock: &Stock) -> Vec<UnknownName> {
-        self.standing.load().unknown_names(stock)
+    pub(crate) fn unknown_names(&self, server_listing: &ServerListing) -> Vec<UnknownName> {
+        self.standing.load().unknown_names(server_listing)
     }
 
     /// Says in one line how the server is, once it is known and whenever that changes.
-    pub(crate) fn tell(&self, stock: &Stock) {
-        let (server, wanted, observed) = (&self.server, self.wanted(), &stock.observed);
-        let noted = self.noted(stock);
+    pub(crate) fn tell(&self, server_listing: &ServerListing) {
+        let (server, wanted, observed) = (&self.server, self.wanted(), &server_listing.observed);
+        let noted = self.noted(server_listing);
         let summary = Summary {
             hold: observed.server_hold(wanted),
-            tools: stock.tools.items.len(),
+            tools: server_listing.tools.items.len(),
             approval: state(Some(observed), wanted),
             held: observed.held(wanted),
             manifest: observed.manifest(),
             notices: noted.notices.values().map(Vec::len).sum(),
             unverifiable: noted.unverifiable,
-            unknown_names: self.unknown_names(stock),
+            unknown_names: self.unknown_names(server_listing),
         };
         self.names.tell();
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).replace(summary.clone());
@@ -253,12 +257,12 @@ impl Keeper {
         &self,
         upstream: &dyn Perform,
         settings: Option<&ManifestSettings>,
-        stock: &Stock,
+        server_listing: &ServerListing,
         definitions: &Definitions,
     ) -> Result<Written, StoreError> {
         let known = self.store.pins(self.server.as_str()).await?;
         let manifest =
-            manifest::check(upstream, settings, self.address.as_deref(), stock, &known, now()).await;
+            manifest::check(upstream, settings, self.address.as_deref(), server_listing, &known, now()).await;
         if settings.is_some() {
             let says = manifest.says.as_deref().unwrap_or_default();
             tracing::debug!(server = %self.server, manifest = %manifest.state, says, "its manifest was looked at");
@@ -311,7 +315,7 @@ impl Keeper {
         let is_known = by_key.get(&PinKey::identity()).and_then(|stored| stored.pin.as_ref());
         let is_approved = first.is_some() || is_known.is_some_and(|pin| terms.honours(pin.basis));
         if is_approved && !by_key.contains_key(&PinKey::resources()) {
-            news.extend(resources(stock));
+            news.extend(resources(server_listing));
         }
         if news.is_empty() {
             return Ok(Written { stored: known, concerns, manifest });
@@ -363,9 +367,9 @@ impl Keeper {
 }
 
 /// What the resources of a server say, to be pinned.
-fn resources(stock: &Stock) -> Option<Observation> {
-    let items = stock.resources.items.iter().take(MAX_RESOURCES);
-    let lists = stock.lists().map(|(kind, listing)| (kind.member(), beside(listing)));
+fn resources(server_listing: &ServerListing) -> Option<Observation> {
+    let items = server_listing.resources.items.iter().take(MAX_RESOURCES);
+    let lists = server_listing.lists().map(|(kind, listing)| (kind.member(), beside(listing)));
     let all = pinned::resources(items.filter_map(|item| std::str::from_utf8(item).ok()), lists)?;
     let seen = Some((all.digest(), all.text().to_string()));
     Some(Observation { key: PinKey::resources(), seen, approve: None })

@@ -11,17 +11,17 @@ use crate::event::{CallEvent, CallSink};
 #[derive(Clone, Debug)]
 pub(crate) struct CallEvents {
     sink: CallSink,
-    pulse: Arc<Pulse>,
+    clock: Arc<CallClock>,
 }
 
 /// When a call last showed life.
 #[derive(Debug)]
-struct Pulse {
-    beat: Mutex<Beat>,
+struct CallClock {
+    state: Mutex<ClockState>,
 }
 
 #[derive(Debug)]
-struct Beat {
+struct ClockState {
     last: Instant,
     /// Something was handed to the caller.
     spoken: bool,
@@ -31,7 +31,7 @@ struct Beat {
 /// Lives in an unanswered question and stops the clock meanwhile.
 #[derive(Debug)]
 pub(crate) struct OpenQuestion {
-    pulse: Arc<Pulse>,
+    clock: Arc<CallClock>,
 }
 
 // === impl CallEvents ===
@@ -39,16 +39,16 @@ pub(crate) struct OpenQuestion {
 impl CallEvents {
     /// The events of a call whose clock has been running since `began`.
     pub(crate) fn new(sink: &CallSink, began: Instant) -> Self {
-        let beat = Beat { last: began, spoken: false, open_questions: 0 };
-        Self { sink: sink.clone(), pulse: Arc::new(Pulse { beat: Mutex::new(beat) }) }
+        let state = ClockState { last: began, spoken: false, open_questions: 0 };
+        Self { sink: sink.clone(), clock: Arc::new(CallClock { state: Mutex::new(state) }) }
     }
 
     /// Hands an event to the caller, waiting for room. An event nobody listens for is dropped; a question
     /// among them answers itself by that.
     pub(crate) async fn send(&self, mut event: CallEvent) {
-        self.pulse.with(|beat| beat.spoken = true);
+        self.clock.with(|state| state.spoken = true);
         if let CallEvent::Ask(ask) = &mut event {
-            ask.answer.stop_clock(OpenQuestion::new(&self.pulse));
+            ask.answer.stop_clock(OpenQuestion::new(&self.clock));
         }
         if self.sink.send(event).await.is_err() {
             tracing::debug!("nobody listens for the events of a call");
@@ -58,9 +58,9 @@ impl CallEvents {
     /// Hands an event to the caller if there is room, for streams that several calls share: none of them may
     /// wait for the others' callers. A question that finds no room answers itself.
     pub(crate) fn offer(&self, mut event: CallEvent) {
-        self.pulse.with(|beat| beat.spoken = true);
+        self.clock.with(|state| state.spoken = true);
         if let CallEvent::Ask(ask) = &mut event {
-            ask.answer.stop_clock(OpenQuestion::new(&self.pulse));
+            ask.answer.stop_clock(OpenQuestion::new(&self.clock));
         }
         if self.sink.try_send(event).is_err() {
             tracing::debug!("an event of a call found no room");
@@ -69,38 +69,38 @@ impl CallEvents {
 
     /// Whether the caller has been told anything.
     pub(crate) fn have_spoken(&self) -> bool {
-        self.pulse.beat.lock().unwrap_or_else(PoisonError::into_inner).spoken
+        self.clock.state.lock().unwrap_or_else(PoisonError::into_inner).spoken
     }
 
     /// When the call must be given up as things stand, or nothing while a question is open.
     pub(crate) fn deadline(&self, patience: Duration) -> Option<Instant> {
-        let beat = self.pulse.beat.lock().unwrap_or_else(PoisonError::into_inner);
-        (beat.open_questions == 0).then(|| beat.last + patience)
+        let state = self.clock.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.open_questions == 0).then(|| state.last + patience)
     }
 }
 
 // === impl Pulse ===
 
-impl Pulse {
-    fn with(&self, change: impl FnOnce(&mut Beat)) {
-        let mut beat = self.beat.lock().unwrap_or_else(PoisonError::into_inner);
-        beat.last = Instant::now();
-        change(&mut beat);
+impl CallClock {
+    fn with(&self, change: impl FnOnce(&mut ClockState)) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.last = Instant::now();
+        change(&mut state);
     }
 }
 
 // === impl OpenQuestion ===
 
 impl OpenQuestion {
-    fn new(pulse: &Arc<Pulse>) -> Self {
-        pulse.with(|beat| beat.open_questions += 1);
-        Self { pulse: Arc::clone(pulse) }
+    fn new(clock: &Arc<CallClock>) -> Self {
+        clock.with(|state| state.open_questions += 1);
+        Self { clock: Arc::clone(clock) }
     }
 }
 
 impl Drop for OpenQuestion {
     fn drop(&mut self) {
-        self.pulse.with(|beat| beat.open_questions -= 1);
+        self.clock.with(|state| state.open_questions -= 1);
     }
 }
 

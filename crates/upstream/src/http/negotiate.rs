@@ -31,7 +31,7 @@ const LISTEN_FIRST: Duration = Duration::from_millis(500);
 const SPARE_CONNECTIONS: usize = 4;
 
 /// Meets the server, within the time it has to start.
-pub(super) async fn meet(
+pub(super) async fn negotiate(
     spec: &ServerSpec,
     world: &LinkWorld,
     remembered: Option<RememberedEra>,
@@ -60,12 +60,12 @@ struct Meeting<'a> {
     wire: Arc<Wire>,
 }
 
-type Met = Result<(Kind, RememberedEra), UpstreamError>;
+type Negotiated = Result<(Kind, RememberedEra), UpstreamError>;
 
 // === impl Meeting ===
 
 impl Meeting<'_> {
-    async fn hold(&self, remembered: Option<RememberedEra>) -> Met {
+    async fn hold(&self, remembered: Option<RememberedEra>) -> Negotiated {
         match self.spec.era {
             EraSetting::Modern => self.modern_only().await,
             EraSetting::Legacy => self.legacy().await,
@@ -74,7 +74,7 @@ impl Meeting<'_> {
         }
     }
 
-    async fn find_out(&self, remembered: Option<RememberedEra>) -> Met {
+    async fn find_out(&self, remembered: Option<RememberedEra>) -> Negotiated {
         let guess = match remembered {
             Some(RememberedEra::Legacy) => self.legacy().await,
             Some(RememberedEra::Sse) => self.sse().await,
@@ -88,7 +88,7 @@ impl Meeting<'_> {
         }
     }
 
-    async fn probe(&self) -> Met {
+    async fn probe(&self) -> Negotiated {
         match tokio::time::timeout(self.spec.timeouts.probe, self.discover()).await {
             Ok(Ok(Probed::Modern(greeting))) => return Ok(self.modern(greeting).await),
             Ok(Ok(Probed::NoCommonVersion)) => return Err(self.no_common_version()),
@@ -109,7 +109,7 @@ impl Meeting<'_> {
         }
     }
 
-    async fn modern_only(&self) -> Met {
+    async fn modern_only(&self) -> Negotiated {
         match self.discover().await? {
             Probed::Modern(greeting) => Ok(self.modern(greeting).await),
             Probed::LegacyOffered | Probed::NoCommonVersion => Err(self.no_common_version()),
@@ -127,13 +127,15 @@ impl Meeting<'_> {
         (Kind::Modern(link), RememberedEra::Modern)
     }
 
-    async fn legacy(&self) -> Met {
-        let link = LegacyLink::meet(Arc::clone(&self.wire), self.world.clone(), self.spec.max_reply).await?;
+    async fn legacy(&self) -> Negotiated {
+        let link =
+            LegacyLink::negotiate(Arc::clone(&self.wire), self.world.clone(), self.spec.max_reply).await?;
         Ok((Kind::Legacy(link), RememberedEra::Legacy))
     }
 
-    async fn sse(&self) -> Met {
-        let link = SseLink::meet(Arc::clone(&self.wire), self.world.clone(), self.spec.max_reply).await?;
+    async fn sse(&self) -> Negotiated {
+        let link =
+            SseLink::negotiate(Arc::clone(&self.wire), self.world.clone(), self.spec.max_reply).await?;
         Ok((Kind::Sse(link), RememberedEra::Sse))
     }
 
@@ -164,7 +166,7 @@ impl Meeting<'_> {
                     events: None,
                     world: self.world,
                     limit: self.spec.max_reply,
-                    postbox: None,
+                    message_endpoint: None,
                     questions: Questions::default(),
                 };
                 let answer = stream.until_answer(&mut events, &mut Resumption::default()).await;

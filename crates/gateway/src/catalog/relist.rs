@@ -8,7 +8,7 @@ use highwater_notation::Timestamp;
 use highwater_upstream::Transport;
 
 use super::refresh::Due;
-use super::station::{PATIENCE, Station};
+use super::server::{CatalogServer, PATIENCE};
 
 /// How long a call waits for a server to be looked at that nobody used for long, and a list for one that a new client
 /// gave occasion to look at.
@@ -16,7 +16,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 
 // === impl Station ===
 
-impl Station {
+impl CatalogServer {
     /// Takes up how often the operator wants it looked at.
     pub(crate) fn set_refresh(&self, interval: Duration) {
         self.refresh.set_interval(interval);
@@ -33,7 +33,11 @@ impl Station {
     }
 
     fn due(&self) -> Due {
-        let broken = self.stock.load().as_ref().is_some_and(|stock| stock.breaks != self.upstream.breaks());
+        let broken = self
+            .server_listing
+            .load()
+            .as_ref()
+            .is_some_and(|server_listing| server_listing.breaks != self.upstream.breaks());
         self.refresh.due(broken)
     }
 
@@ -66,7 +70,7 @@ impl Station {
 
     /// Looks at it again because a new client is there, whose first list waits for that.
     pub(crate) fn look_for_new_client(self: &Arc<Self>) {
-        if self.stock.load().is_some() && self.refresh.may_look() {
+        if self.server_listing.load().is_some() && self.refresh.may_look() {
             self.for_new_client.store(true, Ordering::Release);
             self.begin_look();
         }
@@ -82,12 +86,12 @@ impl Station {
     /// Has it looked at by a task of its own, unless somebody is at it.
     fn begin_look(self: &Arc<Self>) {
         let Ok(refreshing) = Arc::clone(&self.refreshing).try_lock_owned() else { return };
-        let station = Arc::clone(self);
+        let catalog_server = Arc::clone(self);
         tokio::spawn(async move {
-            if let Err(error) = station.load().await {
+            if let Err(error) = catalog_server.load().await {
                 tracing::debug!(%error, "it could not be looked at again");
             }
-            station.for_new_client.store(false, Ordering::Release);
+            catalog_server.for_new_client.store(false, Ordering::Release);
             drop(refreshing);
         });
     }

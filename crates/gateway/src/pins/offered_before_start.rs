@@ -15,7 +15,7 @@ use highwater_upstream::{Greeting, RememberedEra};
 use serde_json::{Map, Value};
 
 use super::observed::Observed;
-use crate::catalog::Stock;
+use crate::catalog::ServerListing;
 use crate::reached::remembered_era;
 
 /// What a server is taken to be able to do that is known by its definitions alone: whatever could be carried for it, since
@@ -43,12 +43,12 @@ impl Memory {
     }
 
     /// Keeps what is not kept with its definitions.
-    pub(super) fn keep(&self, stock: &Stock) {
-        let capabilities = String::from_utf8_lossy(&stock.greeting.capabilities).into_owned();
+    pub(super) fn keep(&self, server_listing: &ServerListing) {
+        let capabilities = String::from_utf8_lossy(&server_listing.greeting.capabilities).into_owned();
         let lists = [
-            (ListKind::Tools, &stock.tools, "name"),
-            (ListKind::Prompts, &stock.prompts, "name"),
-            (ListKind::ResourceTemplates, &stock.templates, "uriTemplate"),
+            (ListKind::Tools, &server_listing.tools, "name"),
+            (ListKind::Prompts, &server_listing.prompts, "name"),
+            (ListKind::ResourceTemplates, &server_listing.templates, "uriTemplate"),
         ];
         let order = lists.into_iter().filter(|(_, listing, _)| !listing.items.is_empty());
         let order = order.map(|(kind, listing, key)| (kind.member().to_owned(), names(listing, key)));
@@ -56,8 +56,8 @@ impl Memory {
         self.servers.remember_offer(&self.server, &self.print, offer);
     }
 
-    /// A stock made of what is known of the server; nothing of it has been listed by the server itself.
-    pub(super) fn stock(&self, observed: Observed) -> Stock {
+    /// A listing made of what is known of the server; nothing of it has been listed by the server itself.
+    pub(super) fn server_listing(&self, observed: Observed) -> ServerListing {
         let RememberedOffer { capabilities, order } = self
             .servers
             .offer(&self.server, &self.print)
@@ -91,7 +91,7 @@ impl Memory {
             listing(PinKind::Prompt, ListKind::Prompts),
             listing(PinKind::Template, ListKind::ResourceTemplates),
         );
-        Stock::kept(greeting, [tools, prompts, templates], Arc::new(observed))
+        ServerListing::kept(greeting, [tools, prompts, templates], Arc::new(observed))
     }
 }
 

@@ -19,8 +19,8 @@ use tokio::time::{Instant, sleep_until};
 use crate::gateway::{Gateway, now};
 use crate::tokens::LOOK_AGAIN;
 
-/// A desk at which tokens are given out and taken back.
-pub struct TokenDesk<'a> {
+/// Makes tokens and takes them back.
+pub struct TokenAdmin<'a> {
     /// Where they are kept.
     pub store: &'a Store,
     /// What is configured.
@@ -137,7 +137,7 @@ pub enum TokenFault {
 
 // === impl TokenDesk ===
 
-impl TokenDesk<'_> {
+impl TokenAdmin<'_> {
     /// Every token, by name: those in the store and those that the configuration has.
     pub async fn list(&self) -> Result<Vec<TokenView>, StoreError> {
         let records = self.store.tokens().await?;
@@ -325,7 +325,7 @@ impl TokenView {
 impl Gateway {
     /// Every token.
     pub async fn tokens(&self) -> Result<Vec<TokenView>, StoreError> {
-        self.token_desk(&self.settings.load_full()).list().await
+        self.token_admin(&self.settings.load_full()).list().await
     }
 
     /// Makes a token; it opens the gateway at once.
@@ -335,7 +335,7 @@ impl Gateway {
         terms: Option<TokenTerms>,
         person: &str,
     ) -> Result<(TokenView, TokenSecret), TokenFault> {
-        let made = self.token_desk(&self.settings.load_full()).create(name, terms, person).await?;
+        let made = self.token_admin(&self.settings.load_full()).create(name, terms, person).await?;
         self.take_up_tokens().await?;
         Ok(made)
     }
@@ -346,20 +346,20 @@ impl Gateway {
         name: &str,
         person: &str,
     ) -> Result<(TokenView, TokenSecret), TokenFault> {
-        let rotated = self.token_desk(&self.settings.load_full()).rotate(name, person).await?;
+        let rotated = self.token_admin(&self.settings.load_full()).rotate(name, person).await?;
         self.take_up_tokens().await?;
         Ok(rotated)
     }
 
     /// Ends a token; whoever is connected with it is cut off.
     pub async fn revoke_token(&self, name: &str, person: &str) -> Result<TokenView, TokenFault> {
-        let revoked = self.token_desk(&self.settings.load_full()).revoke(name, person).await?;
+        let revoked = self.token_admin(&self.settings.load_full()).revoke(name, person).await?;
         self.take_up_tokens().await?;
         Ok(revoked)
     }
 
-    fn token_desk<'a>(&'a self, settings: &'a Settings) -> TokenDesk<'a> {
-        TokenDesk { store: &self.store, settings, audit: &self.audit }
+    fn token_admin<'a>(&'a self, settings: &'a Settings) -> TokenAdmin<'a> {
+        TokenAdmin { store: &self.store, settings, audit: &self.audit }
     }
 
     /// Takes up what the store has now.

@@ -18,7 +18,7 @@ const MAX_ERRANDS: usize = 32;
 const DELIVERY: Duration = Duration::from_secs(10);
 
 /// The endpoint that takes our messages, with the headers it wants.
-pub(super) struct Postbox {
+pub(super) struct MessageEndpoint {
     wire: Arc<Wire>,
     head: RequestTemplate,
     errands: Arc<Semaphore>,
@@ -26,13 +26,13 @@ pub(super) struct Postbox {
 
 /// A request that is under way. Dropped before it is over, the server is told to stop.
 pub(super) struct UnderWay<'a> {
-    postbox: &'a Arc<Postbox>,
+    message_endpoint: &'a Arc<MessageEndpoint>,
     number: Option<u64>,
 }
 
 // === impl Postbox ===
 
-impl Postbox {
+impl MessageEndpoint {
     pub(super) fn new(wire: Arc<Wire>, head: RequestTemplate) -> Self {
         Self { wire, head, errands: Arc::new(Semaphore::new(MAX_ERRANDS)) }
     }
@@ -75,9 +75,9 @@ impl Postbox {
             return;
         };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let postbox = Arc::clone(self);
+        let message_endpoint = Arc::clone(self);
         runtime.spawn(async move {
-            postbox.deliver_or_log(body).await;
+            message_endpoint.deliver_or_log(body).await;
             drop(room);
         });
     }
@@ -86,8 +86,8 @@ impl Postbox {
 // === impl UnderWay ===
 
 impl<'a> UnderWay<'a> {
-    pub(super) fn new(postbox: &'a Arc<Postbox>, number: u64) -> Self {
-        Self { postbox, number: Some(number) }
+    pub(super) fn new(message_endpoint: &'a Arc<MessageEndpoint>, number: u64) -> Self {
+        Self { message_endpoint, number: Some(number) }
     }
 
     /// There is nothing left to stop.
@@ -100,7 +100,7 @@ impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             let params = format!(r#"{{"requestId":{number}}}"#);
-            self.postbox.send_off(notification("notifications/cancelled", Some(&params)));
+            self.message_endpoint.send_off(notification("notifications/cancelled", Some(&params)));
         }
     }
 }

@@ -17,8 +17,8 @@ use highwater_passkey::ActionHash;
 
 use super::super::proposed::Proposed;
 use super::super::{Arrival, Refusal};
-use super::desk::{AtDesk, failed};
-use super::given::Given;
+use super::given::SpendableApproval;
+use super::page_request::{PageRequest, failed};
 use super::question::Yes;
 use super::signable::{Called, Signable};
 use super::{Approvals, HeldCall};
@@ -47,7 +47,7 @@ impl Approvals {
         call: &mut HeldCall<'_>,
         proposed: &Proposed,
         escalation: &Escalation,
-    ) -> Result<Option<Given>, Refusal> {
+    ) -> Result<Option<SpendableApproval>, Refusal> {
         match yes {
             Yes::Round => self.find_round(call, proposed),
             Yes::Challenge => Ok(agreed_with_challenge(proposed, escalation)),
@@ -62,7 +62,7 @@ impl Approvals {
 
     /// A permit of the operator's file that covers the call. It is a word and no signature, so that it answers no more than
     /// a confirmation.
-    fn permitted_by_file(&self, proposed: &Proposed, escalation: &Escalation) -> Option<Given> {
+    fn permitted_by_file(&self, proposed: &Proposed, escalation: &Escalation) -> Option<SpendableApproval> {
         let world = self.judge.world.load_full();
         if world.permits.is_empty() || proposed.action.kind() != ActionKind::CallTool {
             return None;
@@ -82,7 +82,7 @@ impl Approvals {
             now: now(),
         };
         let permit = world.permits.iter().find(|permit| permit.admits(&call).is_ok())?;
-        Some(Given::Permit(escalation.question(), format!("permit {}", permit.name())))
+        Some(SpendableApproval::Permit(escalation.question(), format!("permit {}", permit.name())))
     }
 
     /// The signature that the call brings along, read (checks 1 to 3).
@@ -91,12 +91,12 @@ impl Approvals {
         call: &HeldCall<'_>,
         proposed: &Proposed,
         escalation: &Escalation,
-    ) -> Result<Option<Given>, Refusal> {
+    ) -> Result<Option<SpendableApproval>, Refusal> {
         let Some(evidence) = call.evidence else { return Ok(None) };
         self.judge.recorder.asked(proposed, escalation.question(), "evidence")?;
         let evidence = Evidence::parse(Some(evidence));
         let evidence = evidence.map_err(|reason| Refusal::rejected(&reason.into(), None))?;
-        Ok(Some(Given::Evidence(Box::new(evidence))))
+        Ok(Some(SpendableApproval::Evidence(Box::new(evidence))))
     }
 
     /// An answer that is remembered.
@@ -105,15 +105,18 @@ impl Approvals {
         call: &HeldCall<'_>,
         proposed: &Proposed,
         escalation: &Escalation,
-    ) -> Result<Option<Given>, Refusal> {
-        let Ok(here) = &call.at_desk else { return Ok(None) };
+    ) -> Result<Option<SpendableApproval>, Refusal> {
+        let Ok(here) = &call.on_page else { return Ok(None) };
         let (told, scope, reply) = (escalation.told(), proposed.scope(), predicted_reply(proposed));
         let listed = self.judge.sessions.listed_call(proposed);
         let recalled = recalled(here, proposed, (&told, listed.as_ref()), &scope, &reply);
-        let recalled = here.desk.recall(&recalled).await;
+        let recalled = here.approval_service.recall(&recalled).await;
         let recalled = recalled.map_err(|fault| failed(proposed, &fault))?;
         Ok(recalled.map(|answer| {
-            Given::Remembered(escalation.question(), format!("remembered {} by {}", answer.id, answer.user))
+            SpendableApproval::Remembered(
+                escalation.question(),
+                format!("remembered {} by {}", answer.id, answer.user),
+            )
         }))
     }
 
@@ -123,18 +126,18 @@ impl Approvals {
         call: &HeldCall<'_>,
         proposed: &Proposed,
         escalation: &Escalation,
-    ) -> Result<Option<Given>, Refusal> {
-        let Ok(here) = &call.at_desk else { return Ok(None) };
+    ) -> Result<Option<SpendableApproval>, Refusal> {
+        let Ok(here) = &call.on_page else { return Ok(None) };
         let Some(call) = DelegatedCall::of(here, call.arrival, proposed, escalation) else { return Ok(None) };
-        let found = here.desk.has_mandate(&call.held_against(here, proposed)).await;
+        let found = here.approval_service.has_mandate(&call.held_against(here, proposed)).await;
         let found = found.map_err(|fault| failed(proposed, &fault))?;
-        Ok(found.then(|| Given::Mandate(escalation.question())))
+        Ok(found.then(|| SpendableApproval::Mandate(escalation.question())))
     }
 
     /// What may be kept of a yes to this question that is given in a form, if anything.
     pub(super) fn offer(
         &self,
-        here: &AtDesk<'_>,
+        here: &PageRequest<'_>,
         proposed: &Proposed,
         escalation: &Escalation,
     ) -> Option<Offer> {
@@ -181,12 +184,12 @@ impl Approvals {
 
 impl<'a> DelegatedCall<'a> {
     pub(super) fn of(
-        here: &'a AtDesk<'_>,
+        here: &'a PageRequest<'_>,
         arrival: &Arrival,
         proposed: &Proposed,
         escalation: &Escalation,
     ) -> Option<Self> {
-        let called = here.signable.called(proposed, here.desk.server())?;
+        let called = here.signable.called(proposed, here.approval_service.server())?;
         Some(Self {
             aims: aims(proposed, called.arguments),
             around: around(arrival, proposed, escalation),
@@ -196,7 +199,7 @@ impl<'a> DelegatedCall<'a> {
         })
     }
 
-    pub(super) fn held_against(&'a self, here: &'a AtDesk<'_>, proposed: &'a Proposed) -> Mandated<'a> {
+    pub(super) fn held_against(&'a self, here: &'a PageRequest<'_>, proposed: &'a Proposed) -> Mandated<'a> {
         Mandated {
             principal: &proposed.caller.principal,
             tool: &self.called.tool,
@@ -220,14 +223,14 @@ impl<'a> DelegatedCall<'a> {
 }
 
 /// A yes that was given when the challenge of this call was asked for: one call is one question.
-fn agreed_with_challenge(proposed: &Proposed, escalation: &Escalation) -> Option<Given> {
+fn agreed_with_challenge(proposed: &Proposed, escalation: &Escalation) -> Option<SpendableApproval> {
     let relayed = proposed.relayed.as_ref()?;
-    escalation.is_agreed_with(relayed).then_some(Given::Challenge)
+    escalation.is_agreed_with(relayed).then_some(SpendableApproval::Challenge)
 }
 
 /// A call as remembered answers are held against it.
 pub(super) fn recalled<'a>(
-    here: &'a AtDesk<'_>,
+    here: &'a PageRequest<'_>,
     proposed: &'a Proposed,
     told: (&'a Told, Option<&'a ListedCall>),
     scope: &'a SessionKey,

@@ -1,4 +1,4 @@
-//! What people see of the desk: one request, and the inbox.
+//! What people see of the approval service: one request, and the inbox.
 
 use highwater_core::approval::CredentialStanding;
 use highwater_core::decide::Effect;
@@ -15,7 +15,7 @@ use super::view::{
     ContextView, CredentialView, InboxView, MandateView, NeedView, PausedView, RememberedView, RequestKind,
     RequestView, ResetView, WindowView,
 };
-use super::{Desk, DeskFault};
+use super::{ApprovalFault, ApprovalService};
 use crate::gateway::now;
 
 /// How many requests an inbox shows of each kind.
@@ -27,9 +27,9 @@ const CLEARED: &str = "What it was given may be sensitive, so it is not kept her
 
 // === impl Desk ===
 
-impl Desk {
+impl ApprovalService {
     /// One request, with everything that the page shows.
-    pub async fn view(&self, id: &ApprovalId) -> Result<Option<RequestView>, DeskFault> {
+    pub async fn view(&self, id: &ApprovalId) -> Result<Option<RequestView>, ApprovalFault> {
         match self.store.request(id).await? {
             Some(request) => self.shown(request).await.map(Some),
             None => Ok(None),
@@ -37,7 +37,7 @@ impl Desk {
     }
 
     /// Requests, the newest first; those that wait alone, or all.
-    pub async fn list(&self, pending: bool, most: u32) -> Result<Vec<RequestView>, DeskFault> {
+    pub async fn list(&self, pending: bool, most: u32) -> Result<Vec<RequestView>, ApprovalFault> {
         let mut shown = Vec::new();
         for request in self.requests(pending.then_some(RequestState::Pending), most).await? {
             shown.push(self.shown(request).await?);
@@ -46,7 +46,7 @@ impl Desk {
     }
 
     /// What waits, what was answered lately, and what else people should hear of.
-    pub async fn inbox(&self) -> Result<InboxView, DeskFault> {
+    pub async fn inbox(&self) -> Result<InboxView, ApprovalFault> {
         let pending = self.list(true, MOST_PENDING).await?;
         let mut recent = self.list(false, MOST_RECENT).await?;
         recent.retain(|request| request.state != super::ApprovalState::Pending);
@@ -77,7 +77,7 @@ impl Desk {
 
     /// Who has signed a request so far: without those whose passkeys are being reset, and without passkeys that were taken
     /// back since, whose owners may sign again with another.
-    pub(super) async fn signers(&self, id: &ApprovalId) -> Result<Vec<UserId>, DeskFault> {
+    pub(super) async fn signers(&self, id: &ApprovalId) -> Result<Vec<UserId>, ApprovalFault> {
         let receipts = self.store.receipts_of(id).await?;
         let resets = self.store.resets().await?;
         let known = self.store.credentials(None).await?;
@@ -94,7 +94,7 @@ impl Desk {
         Ok(users.filter(|user| resets.iter().all(|reset| reset.user != *user)).collect())
     }
 
-    async fn shown(&self, request: ApprovalRequest) -> Result<RequestView, DeskFault> {
+    async fn shown(&self, request: ApprovalRequest) -> Result<RequestView, ApprovalFault> {
         let server = request.upstream.as_ref().map(|upstream| upstream.as_str().to_owned());
         let (rendered, arguments) = if request.cleared {
             let text = format!("{}\n\n{CLEARED}", request.tool.as_str());

@@ -10,7 +10,7 @@ use crate::pins::Observed;
 
 /// What a server said of itself and what it lists.
 #[derive(Clone)]
-pub(crate) struct Stock {
+pub(crate) struct ServerListing {
     pub(crate) greeting: Arc<Greeting>,
     pub(crate) tools: Arc<Listing>,
     pub(crate) prompts: Arc<Listing>,
@@ -28,7 +28,7 @@ pub(crate) struct Stock {
 
 // === impl Stock ===
 
-impl Stock {
+impl ServerListing {
     /// What a server had in an earlier run: its tools, prompts and templates. Its resources are not kept.
     pub(crate) fn kept(greeting: Greeting, lists: [Arc<Listing>; 3], observed: Arc<Observed>) -> Self {
         let [tools, prompts, templates] = lists;
