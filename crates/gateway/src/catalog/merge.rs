@@ -107,23 +107,20 @@ impl Merged {
         let shelves = &*shelves_held;
         let contracts: BTreeMap<_, _> = shelves
             .iter()
-            .filter_map(|(catalog_server, server_listing)| {
-                let standing = standings.get(catalog_server.id())?.clone();
-                Some((
-                    catalog_server.id().clone(),
-                    Arc::new(Contracts::weigh(standing, server_listing.as_deref())),
-                ))
+            .filter_map(|(server, server_listing)| {
+                let standing = standings.get(server.id())?.clone();
+                Some((server.id().clone(), Arc::new(Contracts::weigh(standing, server_listing.as_deref()))))
             })
             .collect();
         let hold = |upstream: &UpstreamId| contracts.get(upstream).and_then(|of| of.hold());
         // What a server says that nobody approved is for people alone.
         let approved: Vec<(Arc<CatalogServer>, Option<Arc<ServerListing>>)> = shelves
             .iter()
-            .map(|(catalog_server, server_listing)| {
-                let shown = server_listing.clone().filter(|_| hold(catalog_server.id()).is_none());
+            .map(|(server, server_listing)| {
+                let shown = server_listing.clone().filter(|_| hold(server.id()).is_none());
                 let shown = shown.map(|server_listing| match &server_listing.greeting.instructions {
                     Some(said) => {
-                        let of = contracts.get(catalog_server.id());
+                        let of = contracts.get(server.id());
                         let approved = of.and_then(|of| of.instructions(said));
                         if approved.as_ref() == Some(said) {
                             server_listing
@@ -133,20 +130,17 @@ impl Merged {
                     }
                     None => server_listing,
                 });
-                let shown = shown.map(|server_listing| match contracts.get(catalog_server.id()) {
+                let shown = shown.map(|server_listing| match contracts.get(server.id()) {
                     Some(of) => server_listing.saying_beside(|kind, listing| of.shown_beside(kind, listing)),
                     None => server_listing,
                 });
-                (Arc::clone(catalog_server), shown)
+                (Arc::clone(server), shown)
             })
             .collect();
         let all = shelves;
         let shelves = approved.as_slice();
-        let schemes = Schemes::new(
-            prefix,
-            shelves.iter().map(|(catalog_server, _)| catalog_server.id()),
-            colliding_uris(shelves),
-        );
+        let schemes =
+            Schemes::new(prefix, shelves.iter().map(|(server, _)| server.id()), colliding_uris(shelves));
         let (mut lists, mut rows) = (BTreeMap::new(), BTreeMap::new());
 
         // A tool that is held because it is not what was approved keeps its place, as it was approved: whoever calls it is
@@ -288,7 +282,7 @@ impl Merged {
             resource_parts: OnceLock::new(),
             templates,
             schemes,
-            upstreams: all.iter().map(|(catalog_server, _)| catalog_server.id().clone()).collect(),
+            upstreams: all.iter().map(|(server, _)| server.id().clone()).collect(),
             whole: Arc::new(View::whole(expose, lists, &rows, shelves, approvals)),
             expose,
             tools_list,
@@ -424,16 +418,15 @@ fn listed<'a>(
     listing: impl Fn(&ServerListing) -> &Arc<Listing> + 'a,
     key: &'static str,
 ) -> impl Iterator<Item = (UpstreamId, String, &'a str)> {
-    shelves
-        .iter()
-        .filter_map(|(catalog_server, server_listing)| Some((catalog_server, server_listing.as_ref()?)))
-        .flat_map(move |(catalog_server, server_listing)| {
+    shelves.iter().filter_map(|(server, server_listing)| Some((server, server_listing.as_ref()?))).flat_map(
+        move |(server, server_listing)| {
             let listing: &'a Listing = listing(server_listing);
             listing.items.iter().filter_map(move |item| {
                 let item = std::str::from_utf8(item).ok()?;
-                Some((catalog_server.id().clone(), string_member(item, key)?.into_owned(), item))
+                Some((server.id().clone(), string_member(item, key)?.into_owned(), item))
             })
-        })
+        },
+    )
 }
 
 fn collect<'a>(

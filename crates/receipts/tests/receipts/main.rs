@@ -1,6 +1,6 @@
 //! Receipts: one verifies anywhere with the file alone, and one changed byte fails and names its part.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../../core/tests/approval/scene.rs"]
 #[expect(dead_code, reason = "the tests of the core use the rest")]
