@@ -10,6 +10,7 @@ use highwater_core::pin::{
 };
 use highwater_core::policy::{ManifestState, ToolStatus};
 use highwater_core::trust::ServerTrust;
+use highwater_mcp::annotations::emit::contract_json;
 use highwater_mcp::annotations::pinned;
 use highwater_mcp::text::string_member;
 use highwater_store::{PinDecision, PinEvent, PinScope, PinVerdict, PinsDecided, StoreError};
@@ -111,6 +112,9 @@ pub struct ItemReview {
     /// What believing its claims would loosen, compared with believing none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub would_loosen: Vec<&'static str>,
+    /// How calls of it are judged, by whoever's word, if it is a tool: as clients are told in `dev.highwater/contract`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract: Option<Box<RawValue>>,
     /// What is seen, whole.
     pub definition: Option<Box<RawValue>>,
     /// What was approved, whole, where it is something else.
@@ -205,8 +209,14 @@ impl Gateway {
         let stock = station.seen();
         let observed = stock.as_ref().map_or(&nothing, |stock| &stock.observed);
         let noted = stock.as_ref().map(|stock| station.keeper.noted(stock)).unwrap_or_default();
+        let contracts = stock.as_ref().map(|stock| station.keeper.contracts(stock));
+        let contract = |key: &PinKey| {
+            let contracts = contracts.as_ref().filter(|_| key.kind == PinKind::Tool)?;
+            RawValue::from_string(contract_json(&contracts.tool(&key.name).contract)).ok()
+        };
         let review = |seen: &Definition| ItemReview {
             notices: notices(&noted, seen.key()),
+            contract: contract(seen.key()),
             ..item(observed, seen, wanted)
         };
         let items: Vec<_> = observed.definitions.values().map(review).collect();
@@ -410,6 +420,7 @@ fn item(observed: &Observed, seen: &Definition, wanted: Wanted) -> ItemReview {
         tightens: named(direction.tightens, direction.idempotent == Some(false)),
         notices: Vec::new(),
         would_loosen,
+        contract: None,
         definition: raw(seen.text()),
     }
 }

@@ -9,6 +9,7 @@ use highwater_core::profile::Profile;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::contract::Contract;
 use super::{difference, summary};
 use crate::exit::Failure;
 use crate::explain::when::moment;
@@ -74,6 +75,7 @@ pub(super) struct Item {
     tightens: Vec<String>,
     #[serde(default)]
     would_loosen: Vec<String>,
+    contract: Option<Contract>,
     #[serde(default)]
     notices: Vec<Noted>,
     definition: Option<Value>,
@@ -408,6 +410,7 @@ impl Review {
         writeln!(text)?;
         for item in &self.items {
             writeln!(text, "{}: {}", item.title(), item.verdict())?;
+            item.contract.iter().try_for_each(|contract| writeln!(text, "  {}", contract.words()))?;
             item.write_disbelief(text)?;
             for noted in &item.notices {
                 writeln!(text, "  noted: {}", noted.words())?;
