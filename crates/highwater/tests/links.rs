@@ -286,6 +286,33 @@ async fn what_a_server_says_on_a_clients_own_stream_reaches_that_client_alone() 
     );
 }
 
+/// Most servers log when they like, and a client listens all the time.
+#[tokio::test]
+async fn what_a_server_says_when_no_call_is_under_way_reaches_the_client_whose_session_it_is() {
+    let log = r#"$ASIDE {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"later"}}"#;
+    let home = tempfile::tempdir().unwrap();
+    let now = home.path().join("now");
+    let mut script = saying(&[]);
+    script["tools/call other"] = script["tools/call t"].clone();
+    script["tools/call t"]
+        .as_array_mut()
+        .unwrap()
+        .extend([json!(format!("$UNTIL {}", now.display())), json!(log)]);
+    let named = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let list = json!({ "tools": [named("t"), named("other")] });
+    script["tools/list"] = json!([format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{list}}}"#)]);
+    let stage = Stage::scripted(&script).await;
+    let bystander = stage.legacy(json!({})).connect().await.unwrap();
+    bystander.call("fx__other", json!({})).await.unwrap().ok().unwrap();
+    let client = stage.legacy(json!({})).connect().await.unwrap();
+    assert_eq!(client.call("fx__t", json!({})).await.unwrap().text().unwrap(), "done");
+    std::fs::write(&now, "").unwrap();
+    let message = client.next_notification("notifications/message").await.unwrap();
+    assert_eq!(message.at("/params/data"), "later");
+    bystander.call("fx__other", json!({})).await.unwrap().ok().unwrap();
+    assert!(bystander.arrivals().iter().all(|message| !message.raw().contains("later")));
+}
+
 #[tokio::test]
 async fn no_progress_token_is_made_up() {
     let legacy = ["--era", "legacy"];
