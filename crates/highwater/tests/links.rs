@@ -204,6 +204,17 @@ async fn a_child_is_told_what_its_clients_can_do_and_started_anew_when_idle_for_
     assert!(second.asked().is_empty());
 }
 
+#[tokio::test]
+async fn nobody_answers_in_the_name_of_a_user_who_cannot_be_asked() {
+    let legacy = ["--era", "legacy"];
+    for stage in [Stage::http(&legacy).await, Stage::stdio(&legacy).await] {
+        let client = stage.legacy(json!({})).connect().await.unwrap();
+        let answer = client.call("fx__ask_elicit", json!({})).await.unwrap();
+        assert!(!answer.raw().contains("cancel"), "{}", answer.raw());
+        assert!(client.asked().is_empty());
+    }
+}
+
 async fn roots_are_said_to_have_changed(stage: &Stage) {
     let says = stage.legacy(json!({ "roots": { "listChanged": true } })).connect().await.unwrap();
     says.call("fx__echo", json!({})).await.unwrap().ok().unwrap();
