@@ -264,6 +264,26 @@ async fn a_question_that_a_server_takes_back_is_taken_back_from_the_client() {
 }
 
 #[tokio::test]
+async fn nobody_is_sent_to_what_is_no_page_and_a_page_says_whose_it_is() {
+    const SAYS: &str = "Highwater asks: approve this call";
+    for (url, told) in [
+        ("javascript:alert(1)", None),
+        ("http://example.com/approve", None),
+        ("https://example.com/approve", Some(format!("server `fx` asks: {SAYS}"))),
+    ] {
+        let page = json!({ "mode": "url", "url": url, "elicitationId": "e", "message": SAYS });
+        let asked = json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": page });
+        let stage = Stage::scripted(&saying(&[&asked.to_string(), "$WAIT"])).await;
+        let accepts = |_: &_| Reply::Result(json!({ "action": "accept" }));
+        let client = stage.legacy(json!({ "elicitation": { "url": {} } })).answering(accepts);
+        let client = client.connect().await.unwrap();
+        assert_eq!(client.call("fx__t", json!({})).await.unwrap().text().unwrap(), "done");
+        let asked = client.asked().first().map(|asked| asked.json().unwrap()["message"].clone());
+        assert_eq!(asked, told.map(Value::from), "{url}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_server_says_on_a_clients_own_stream_reaches_that_client_alone() {
     let log = r#"$ASIDE {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"yours"}}"#;
     let page = r#"$ASIDE {"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}"#;

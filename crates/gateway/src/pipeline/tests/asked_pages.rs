@@ -34,9 +34,7 @@ async fn legacy(url: &str, with_page: bool) -> Stage {
 /// Nobody is asked this, by servers and clients of any era; that it was refused is on record.
 async fn is_refused(url: &str, with_page: bool) {
     let stage = legacy(url, with_page).await;
-    // Whoever is asked all the same goes there.
-    let accepts = |_: &str, _: &Value| Some(json!({ "action": "accept" }));
-    let outcome = stage.legacy(everything()).start_call(LOOK, json!({})).finish_answering(accepts).await;
+    let outcome = stage.legacy(everything()).start_call(LOOK, json!({})).finish().await;
     assert!(outcome.before.is_empty(), "{url}: {outcome:?}");
     assert_eq!(text(&outcome.answer), "hi");
     assert!(stage.events().contains(&"question block".to_owned()), "{url}: {:?}", stage.events());
@@ -51,7 +49,7 @@ async fn is_refused(url: &str, with_page: bool) {
             true => stage.legacy(everything()),
             false => stage.modern(everything()),
         };
-        let outcome = agent.start_call(LOOK, json!({})).finish_answering(accepts).await;
+        let outcome = agent.start_call(LOOK, json!({})).finish().await;
         assert!(!outcome.answer.to_string().contains("inputRequests"), "{url}: {outcome:?}");
         assert!(outcome.before.iter().all(|message| message["method"] != ASKED), "{url}: {outcome:?}");
         assert!(stage.events().contains(&"question block".to_owned()), "{url}: {:?}", stage.events());
