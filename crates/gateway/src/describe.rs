@@ -99,7 +99,7 @@ impl Gateway {
     }
 }
 
-// === impl Saying ===
+// === impl ServerNotification ===
 
 impl Saying {
     /// Why nothing was kept, in a sentence; `None` if it was.

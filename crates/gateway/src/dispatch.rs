@@ -381,7 +381,7 @@ fn not_here(method: &str) -> Unmet {
     Unmet::new(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"))
 }
 
-// === impl Turn ===
+// === impl WriteTurn ===
 
 impl WriteTurn {
     /// It came to nothing.

@@ -135,7 +135,7 @@ pub enum TokenFault {
     Audit(AuditError),
 }
 
-// === impl TokenDesk ===
+// === impl TokenAdmin ===
 
 impl TokenAdmin<'_> {
     /// Every token, by name: those in the store and those that the configuration has.

@@ -204,6 +204,17 @@ async fn a_child_is_told_what_its_clients_can_do_and_started_anew_when_idle_for_
     assert!(second.asked().is_empty());
 }
 
+#[tokio::test]
+async fn nobody_answers_in_the_name_of_a_user_who_cannot_be_asked() {
+    let legacy = ["--era", "legacy"];
+    for stage in [Stage::http(&legacy).await, Stage::stdio(&legacy).await] {
+        let client = stage.legacy(json!({})).connect().await.unwrap();
+        let answer = client.call("fx__ask_elicit", json!({})).await.unwrap();
+        assert!(!answer.raw().contains("cancel"), "{}", answer.raw());
+        assert!(client.asked().is_empty());
+    }
+}
+
 async fn roots_are_said_to_have_changed(stage: &Stage) {
     let says = stage.legacy(json!({ "roots": { "listChanged": true } })).connect().await.unwrap();
     says.call("fx__echo", json!({})).await.unwrap().ok().unwrap();
@@ -253,6 +264,26 @@ async fn a_question_that_a_server_takes_back_is_taken_back_from_the_client() {
 }
 
 #[tokio::test]
+async fn nobody_is_sent_to_what_is_no_page_and_a_page_says_whose_it_is() {
+    const SAYS: &str = "Highwater asks: approve this call";
+    for (url, told) in [
+        ("javascript:alert(1)", None),
+        ("http://example.com/approve", None),
+        ("https://example.com/approve", Some(format!("server `fx` asks: {SAYS}"))),
+    ] {
+        let page = json!({ "mode": "url", "url": url, "elicitationId": "e", "message": SAYS });
+        let asked = json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": page });
+        let stage = Stage::scripted(&saying(&[&asked.to_string(), "$WAIT"])).await;
+        let accepts = |_: &_| Reply::Result(json!({ "action": "accept" }));
+        let client = stage.legacy(json!({ "elicitation": { "url": {} } })).answering(accepts);
+        let client = client.connect().await.unwrap();
+        assert_eq!(client.call("fx__t", json!({})).await.unwrap().text().unwrap(), "done");
+        let asked = client.asked().first().map(|asked| asked.json().unwrap()["message"].clone());
+        assert_eq!(asked, told.map(Value::from), "{url}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_server_says_on_a_clients_own_stream_reaches_that_client_alone() {
     let log = r#"$ASIDE {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"yours"}}"#;
     let page = r#"$ASIDE {"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}"#;
@@ -284,6 +315,33 @@ async fn what_a_server_says_on_a_clients_own_stream_reaches_that_client_alone() 
         !strays.iter().any(|method| method.contains("message") || method.contains("complete")),
         "{strays:?}"
     );
+}
+
+/// Most servers log when they like, and a client listens all the time.
+#[tokio::test]
+async fn what_a_server_says_when_no_call_is_under_way_reaches_the_client_whose_session_it_is() {
+    let log = r#"$ASIDE {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"later"}}"#;
+    let home = tempfile::tempdir().unwrap();
+    let now = home.path().join("now");
+    let mut script = saying(&[]);
+    script["tools/call other"] = script["tools/call t"].clone();
+    script["tools/call t"]
+        .as_array_mut()
+        .unwrap()
+        .extend([json!(format!("$UNTIL {}", now.display())), json!(log)]);
+    let named = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let list = json!({ "tools": [named("t"), named("other")] });
+    script["tools/list"] = json!([format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{list}}}"#)]);
+    let stage = Stage::scripted(&script).await;
+    let bystander = stage.legacy(json!({})).connect().await.unwrap();
+    bystander.call("fx__other", json!({})).await.unwrap().ok().unwrap();
+    let client = stage.legacy(json!({})).connect().await.unwrap();
+    assert_eq!(client.call("fx__t", json!({})).await.unwrap().text().unwrap(), "done");
+    std::fs::write(&now, "").unwrap();
+    let message = client.next_notification("notifications/message").await.unwrap();
+    assert_eq!(message.at("/params/data"), "later");
+    bystander.call("fx__other", json!({})).await.unwrap().ok().unwrap();
+    assert!(bystander.arrivals().iter().all(|message| !message.raw().contains("later")));
 }
 
 #[tokio::test]

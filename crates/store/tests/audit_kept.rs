@@ -198,6 +198,22 @@ fn what_is_older_than_it_is_kept_goes_and_nothing_else() {
     assert!(!site.names().contains(&"000001.index".to_owned()), "{:?}", site.names());
 }
 
+/// Without that what is old would stay as long as little comes after it.
+#[test]
+fn a_segment_that_was_written_to_for_long_is_closed_and_goes_in_its_time() {
+    let site = Site::new();
+    let keep = Duration::from_secs(10);
+    site.log.keep(AuditRetention { keep, max: 4 << 20, compress: true }).unwrap();
+    site.append("hwd_1", now(), 10);
+    until("the next segment is begun", || site.names().contains(&"000002.jsonl".to_owned()));
+    site.append("hwd_2", now() + 60_000, 10);
+    until("what is older than it is kept is gone", || {
+        site.append("hwd_3", now() + 60_000, 10);
+        !recorded(site.dir.path()).contains_key("hwd_1")
+    });
+    assert!(recorded(site.dir.path()).contains_key("hwd_2"));
+}
+
 #[test]
 fn an_index_that_is_missing_damaged_or_of_another_file_is_made_again() {
     let site = Site::keeping(4 << 20, true);

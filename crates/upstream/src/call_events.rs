@@ -79,7 +79,7 @@ impl CallEvents {
     }
 }
 
-// === impl Pulse ===
+// === impl CallClock ===
 
 impl CallClock {
     fn with(&self, change: impl FnOnce(&mut ClockState)) {

@@ -37,7 +37,7 @@ pub(crate) enum Request {
     Unknown,
 }
 
-// === impl Saying ===
+// === impl ServerNotification ===
 
 impl ServerNotification {
     pub(crate) fn of(frame: &Frame) -> Self {

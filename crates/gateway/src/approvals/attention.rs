@@ -115,7 +115,7 @@ fn acts(questions: &[NewQuestion], inbox: &str, desktop: Desktop) -> Vec<Act> {
     notify.into_iter().chain(desktop.open_browser.then(|| Act::Open(url.to_owned()))).collect()
 }
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// Learns where each new question is announced at once. Without it that is the log.

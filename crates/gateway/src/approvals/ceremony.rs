@@ -46,7 +46,7 @@ pub(crate) struct Around {
 /// The principal under whose name people sign acts of our own. No token has a name with a slash.
 const PAGE: &str = "highwater/page";
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// Issues a challenge because a person pressed the button. `user` is who will sign; the asked person if none.

@@ -37,7 +37,7 @@ const CODE_LENGTH: usize = 12;
 /// How many letters stand together.
 const CODE_GROUP: usize = 4;
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// Opens an enrollment for a person and says how it is confirmed: by a code, which is printed for whoever opens it,

@@ -86,7 +86,7 @@ impl MandateSessions {
     }
 }
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// A challenge by which a person signs a mandate; `terms` are its JSON text.

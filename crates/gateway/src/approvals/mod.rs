@@ -159,7 +159,7 @@ impl By<'_> {
     }
 }
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     pub(crate) fn new(

@@ -42,7 +42,7 @@ pub(crate) fn parse(text: &str) -> Result<String, ApprovalFault> {
     if fits { Ok(name.to_owned()) } else { Err(ApprovalFault::BadName { most: MAX_LENGTH }) }
 }
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// Names a passkey. Its owner may, and the operator.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{ApprovalFault, ApprovalService};
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// Receipts of this gateway's chain, from a place on.

@@ -12,7 +12,7 @@ use super::view::{ResetView, WindowOpened};
 use super::{ApprovalFault, ApprovalService};
 use crate::gateway::now;
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// Begins a reset. Until it is due nothing that needs this person's passkey is approved.

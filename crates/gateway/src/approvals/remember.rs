@@ -107,7 +107,7 @@ impl Offer {
     }
 }
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// For how long an answer to this request may be remembered.

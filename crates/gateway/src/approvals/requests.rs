@@ -78,7 +78,7 @@ pub(crate) fn rules_of(told: &Told) -> Vec<String> {
     told.findings().map(ToString::to_string).collect()
 }
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// Asks a person, or joins a request for the same action that waits already.

@@ -8,7 +8,7 @@ use highwater_store::ReceiptDraft;
 
 use super::{ApprovalFault, ApprovalService, Around, random};
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// Whether receipts of a call are sealed. `tool` is the server's own name of it, where it is a tool. The operator's

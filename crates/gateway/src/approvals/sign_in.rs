@@ -74,7 +74,7 @@ impl SignIns {
     }
 }
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// A challenge for signing in to the page. It approves nothing.

@@ -79,7 +79,7 @@ impl Tickets {
     }
 }
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// The address of a page for a browser that the operator's own program opens: whoever comes with it is signed in.

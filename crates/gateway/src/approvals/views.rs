@@ -25,7 +25,7 @@ const MOST_RECENT: u32 = 50;
 /// In place of the arguments of a call that is over.
 const CLEARED: &str = "What it was given may be sensitive, so it is not kept here.";
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// One request, with everything that the page shows.

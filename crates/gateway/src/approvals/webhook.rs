@@ -100,7 +100,7 @@ impl Waiting {
     }
 }
 
-// === impl Desk ===
+// === impl ApprovalService ===
 
 impl ApprovalService {
     /// Says that somebody must be asked.

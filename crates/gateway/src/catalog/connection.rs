@@ -14,7 +14,7 @@ use crate::pins::Observed;
 /// How long what was listed counts for connections that clients open beside the shared one.
 const LATELY: Duration = Duration::from_secs(30);
 
-// === impl Station ===
+// === impl CatalogServer ===
 
 impl CatalogServer {
     /// Whether what is listed was listed by the process or on the connection that is used, and nothing broke since.

@@ -6,7 +6,7 @@ use highwater_upstream::control::{ControlMessage, LogLevel};
 
 use super::server::CatalogServer;
 
-// === impl Station ===
+// === impl CatalogServer ===
 
 impl CatalogServer {
     /// Sets the server's log level if a client wants more than it was set to.

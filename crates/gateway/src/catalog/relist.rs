@@ -14,7 +14,7 @@ use super::server::{CatalogServer, PATIENCE};
 /// gave occasion to look at.
 const MOMENT: Duration = Duration::from_secs(1);
 
-// === impl Station ===
+// === impl CatalogServer ===
 
 impl CatalogServer {
     /// Takes up how often the operator wants it looked at.

@@ -88,7 +88,7 @@ fn cannot_be_reached(cause: &Cause) -> bool {
     )
 }
 
-// === impl Station ===
+// === impl CatalogServer ===
 
 impl CatalogServer {
     pub(crate) fn new(

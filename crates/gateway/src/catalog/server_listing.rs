@@ -26,7 +26,7 @@ pub(crate) struct ServerListing {
     pub(super) is_kept: bool,
 }
 
-// === impl Stock ===
+// === impl ServerListing ===
 
 impl ServerListing {
     /// What a server had in an earlier run: its tools, prompts and templates. Its resources are not kept.

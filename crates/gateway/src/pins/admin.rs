@@ -8,6 +8,7 @@ use highwater_core::id::UpstreamId;
 use highwater_core::pin::{Hold, PinDigest};
 use highwater_core::policy::{ManifestState, ToolStatus};
 use highwater_core::trust::ServerTrust;
+use highwater_mcp::annotations::emit::contract_json;
 use highwater_mcp::annotations::pinned;
 use highwater_mcp::text::string_member;
 use highwater_notation::{Timestamp, Words};
@@ -113,6 +114,9 @@ pub struct ItemReview {
     /// What believing its claims would loosen, compared with believing none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub would_loosen: Vec<&'static str>,
+    /// How calls of it are judged, by whoever's word, if it is a tool: as clients are told in `dev.highwater/contract`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract: Option<Box<RawValue>>,
     /// What is seen, whole.
     pub definition: Option<Box<RawValue>>,
     /// What was approved, whole, where it is something else.
@@ -204,21 +208,24 @@ impl Gateway {
         let history = self.store.pin_events(server.as_str(), HISTORY).await?;
         let wanted = catalog_server.enforcer.wanted();
         let nothing = Arc::new(Observed::nothing());
-        let server_listing = catalog_server.seen();
-        let observed = server_listing.as_ref().map_or(&nothing, |server_listing| &server_listing.observed);
-        let noted = server_listing
-            .as_ref()
-            .map(|server_listing| catalog_server.enforcer.noted(server_listing))
-            .unwrap_or_default();
+        let listing = catalog_server.seen();
+        let observed = listing.as_ref().map_or(&nothing, |listing| &listing.observed);
+        let noted =
+            listing.as_ref().map(|listing| catalog_server.enforcer.noted(listing)).unwrap_or_default();
+        let contracts = listing.as_ref().map(|listing| catalog_server.enforcer.contracts(listing));
+        let contract = |key: &PinKey| {
+            let contracts = contracts.as_ref().filter(|_| key.kind == PinKind::Tool)?;
+            RawValue::from_string(contract_json(&contracts.tool(&key.name).contract)).ok()
+        };
         let review = |seen: &Definition| ItemReview {
             notices: notices(&noted, seen.key()),
+            contract: contract(seen.key()),
             ..item(observed, seen, wanted)
         };
         let items: Vec<_> = observed.definitions.values().map(review).collect();
         // What nobody has seen is not held by anybody.
-        let hold =
-            server_listing.as_ref().and_then(|server_listing| server_listing.observed.server_hold(wanted));
-        let health = server_listing.is_none().then(|| catalog_server.upstream.health());
+        let hold = listing.as_ref().and_then(|listing| listing.observed.server_hold(wanted));
+        let health = listing.is_none().then(|| catalog_server.upstream.health());
         let starting = health.as_ref().is_some_and(|health| health.state == HealthState::Starting);
         let failed = health.as_ref().filter(|_| !starting).map(|health| {
             health
@@ -227,7 +234,7 @@ impl Gateway {
                 .map(ToString::to_string)
                 .unwrap_or_else(|| "did not list its tools".to_owned())
         });
-        let state = state(server_listing.as_ref().map(|server_listing| &*server_listing.observed), wanted);
+        let state = state(listing.as_ref().map(|listing| &*listing.observed), wanted);
         Ok(Some(ServerReview {
             server: server.to_string(),
             state,
@@ -417,6 +424,7 @@ fn item(observed: &Observed, seen: &Definition, wanted: Wanted) -> ItemReview {
         tightens: named(direction.tightens, direction.idempotent == Some(false)),
         notices: Vec::new(),
         would_loosen,
+        contract: None,
         definition: raw(seen.text()),
     }
 }

@@ -67,7 +67,7 @@ struct Summary {
     unknown_names: Vec<UnknownName>,
 }
 
-// === impl Keeper ===
+// === impl PinEnforcer ===
 
 impl PinEnforcer {
     pub(crate) fn new(

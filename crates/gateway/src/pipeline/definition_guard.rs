@@ -19,7 +19,7 @@ pub(super) struct JudgedServer {
     tool: Option<Arc<str>>,
 }
 
-// === impl Door ===
+// === impl JudgedServer ===
 
 impl JudgedServer {
     /// Where this call goes; `None` if its server may say what it likes.

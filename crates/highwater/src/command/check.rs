@@ -63,6 +63,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         files.extend(found_config());
     }
     if files.is_empty() {
+        // Whoever reads JSON reads it where there is nothing as well.
+        if args.json {
+            print("[]\n");
+        }
         return Err(
             Failure::usage("there is no configuration to check").help("name a file: `highwater check FILE`")
         );

@@ -35,7 +35,7 @@ use clap::Args;
 use crate::environment::variable;
 use crate::exit::Failure;
 use crate::place::DataPlace;
-use crate::terminal::{View, wrap};
+use crate::terminal::{Style, View, wrap};
 
 /// What each command takes that asks the running gateway.
 #[derive(Debug, Args)]
@@ -61,20 +61,32 @@ const WIDEST_NAME: usize = 24;
 
 /// Writes running text to standard output, its lines broken where a terminal ends. Lines to be copied stay whole.
 pub(crate) fn tell(text: &str) {
-    let Some(width) = View::stdout().width else { return print(text) };
-    let line = |line: &str| {
-        let start = line.trim_start();
-        let is_copied = ["highwater ", "curl ", "{", "}", "\""].iter().any(|sign| start.starts_with(sign));
-        let lead = line.chars().count() - start.chars().count();
-        // What stands behind a name in a column of its own goes on below itself.
-        let column = start.find("  ").map(|at| {
-            let rest = start.get(at..).unwrap_or_default();
-            lead + start.chars().count() - rest.trim_start().chars().count()
-        });
-        let indent = column.filter(|column| *column <= WIDEST_NAME).unwrap_or(lead + 2);
-        if is_copied { format!("{line}\n") } else { format!("{}\n", wrap(line, width, indent)) }
-    };
-    print(&text.lines().map(line).collect::<String>());
+    tell_in_colour(text, |_| Style::Plain);
+}
+
+/// The same, each line in the colour of what it says.
+pub(crate) fn tell_in_colour(text: &str, style: impl Fn(&str) -> Style) {
+    let view = View::stdout();
+    let painted = |line: &str| format!("{}\n", view.paint(style(line), &broken(line, view)));
+    print(&text.lines().map(painted).collect::<String>());
+}
+
+/// A line, broken where a terminal ends.
+fn broken(line: &str, view: View) -> String {
+    let Some(width) = view.width else { return line.to_owned() };
+    let start = line.trim_start();
+    let is_copied = ["highwater ", "curl ", "{", "}", "\""].iter().any(|sign| start.starts_with(sign));
+    if is_copied {
+        return line.to_owned();
+    }
+    let lead = line.chars().count() - start.chars().count();
+    // What stands behind a name in a column of its own goes on below itself.
+    let column = start.find("  ").map(|at| {
+        let rest = start.get(at..).unwrap_or_default();
+        lead + start.chars().count() - rest.trim_start().chars().count()
+    });
+    let indent = column.filter(|column| *column <= WIDEST_NAME).unwrap_or(lead + 2);
+    wrap(line, width, indent)
 }
 
 /// Who goes on record for what a person does.

@@ -24,4 +24,4 @@ pub(crate) use data::{brought as brought_data, data, risk as risk_data, summary}
 pub(crate) use list::{List, list};
 pub(crate) use log::{Log, record};
 pub(crate) use phrase::{listed, plain};
-pub(crate) use tell::{brought, table, text};
+pub(crate) use tell::{brought, published, table, text};

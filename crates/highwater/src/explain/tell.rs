@@ -291,7 +291,7 @@ fn contract(text: &mut String, account: &Account) -> std::fmt::Result {
 }
 
 /// Classes in the published spelling.
-fn published(classes: &serde_json::Value) -> String {
+pub(crate) fn published(classes: &serde_json::Value) -> String {
     match classes {
         serde_json::Value::String(word) => plain(word),
         serde_json::Value::Array(list) if list.is_empty() => "nothing private".to_owned(),

@@ -12,6 +12,7 @@ mod killed;
 mod killed_questions;
 mod mandated;
 mod person;
+mod recorded;
 mod released;
 mod remembered;
 mod reset;

@@ -101,16 +101,22 @@ async fn a_request_whose_end_is_not_clear_is_refused_and_nothing_behind_it_is_re
         ),
         ("a head without an end", format!("POST /mcp HTTP/1.1\r\nx: {}", "x".repeat(100 << 10))),
     ];
+    let mut taken = Vec::new();
     for (name, request) in cases {
         let mut stream = connect(&gateway).await;
         stream.write_all(format!("{request}{hidden}").as_bytes()).await.ok();
         let reply = RawReply::read(&mut stream).await;
+        if reply.status == 200 {
+            taken.push(name);
+            continue;
+        }
         assert!(matches!(reply.status, 400 | 431 | 505), "{name}: {reply:?}");
         assert!(!reply.body.trim().is_empty(), "{name}: {reply:?}");
         assert_eq!(reply.header("connection"), Some("close"), "{name}: {reply:?}");
         stream.shutdown().await.ok();
         assert!(!to_the_end(&mut stream).await.contains("HTTP/1.1 200"), "{name}");
     }
+    assert_eq!(taken, Vec::<&str>::new(), "these were taken for requests");
     assert_only_calls(&journal, 0);
 }
 

@@ -68,6 +68,15 @@ fn every_file_is_checked_before_it_ends() {
     assert_eq!(findings[1]["servers"], 2);
 }
 
+#[test]
+fn that_there_is_nothing_to_check_is_json_for_whoever_reads_that() {
+    let output = Site::new().run(&["check", "--json"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stdout);
+    assert_eq!(serde_json::from_str::<Value>(&said).ok(), Some(json!([])), "{said:?}");
+    assert!(text(&output.stderr).contains("help: name a file"), "{}", text(&output.stderr));
+}
+
 /// One rule that never decides, one that never fires, and a clearance that lets the user's data out.
 const PLANTED: &str = "\
 servers:

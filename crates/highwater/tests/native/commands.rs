@@ -42,6 +42,7 @@ async fn what_waits_is_listed_shown_and_denied_and_nothing_says_yes() {
     let id = listed[0]["id"].as_str().unwrap();
     let list = said(&stage, &["approvals", "list"]);
     assert!(list.contains(id) && list.contains("passkey") && list.contains("waiting"), "{list}");
+    assert!(list.starts_with("id "), "its head is in small letters, as of every table: {list}");
     let shown = said(&stage, &["approvals", "show", id]);
     assert!(shown.contains("⟦U+202E⟧") && !shown.contains('\u{202e}'), "{shown}");
     let opened = said(&stage, &["approvals", "approve", id]);

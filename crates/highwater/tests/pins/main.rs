@@ -4,6 +4,7 @@
 
 mod belief;
 mod decisions;
+mod fields;
 mod killed;
 mod manifest;
 mod occasions;

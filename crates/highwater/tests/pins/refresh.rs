@@ -151,3 +151,33 @@ async fn what_changed_without_a_word_is_told_to_clients_as_they_were_promised() 
         until("each list is said to have changed", all).await.unwrap();
     }
 }
+
+/// Some servers say several times that one thing changed, and some say it where nothing did.
+#[tokio::test(flavor = "multi_thread")]
+async fn however_often_a_server_says_that_its_tools_changed_clients_hear_once_of_each_change() {
+    const CHANGED: &str = "notifications/tools/list_changed";
+    let mut wanted = vouched();
+    merge(&mut wanted, &json!({ "quarantine": false, "era": "legacy" }));
+    let stage = Stage::new(wanted).await;
+    let client = stage.setup(Era::Legacy).connect().await.unwrap();
+    client.request("tools/list", json!({})).await.unwrap().ok().unwrap();
+    say(stage.folder(), "up", &other(false));
+    // From now on it says so five times with each call.
+    let file = stage.folder().join("up.script.json");
+    let mut script: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let said = json!(format!(r#"{{"jsonrpc":"2.0","method":"{CHANGED}"}}"#));
+    let messages = script["tools/call"].as_array_mut().unwrap();
+    messages.splice(0..0, vec![said; 5]);
+    std::fs::write(&file, script.to_string()).unwrap();
+    client.call("up__read_note", json!({})).await.unwrap().ok().unwrap();
+    client.next_notification(CHANGED).await.unwrap();
+    let listed = async || {
+        client.request("tools/list", json!({})).await.unwrap().raw().contains("up__wipe").then_some(())
+    };
+    until("the new tool is listed", listed).await.unwrap();
+    for _ in 0..2 {
+        client.call("up__wipe", json!({})).await.unwrap().ok().unwrap();
+    }
+    let told = client.arrivals().iter().filter(|message| message.method() == Some(CHANGED)).count();
+    assert_eq!(told, 1, "one thing changed");
+}

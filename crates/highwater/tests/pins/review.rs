@@ -48,6 +48,53 @@ async fn a_new_server_is_a_line_a_tool_flagged_ones_first_and_its_arguments_with
     assert!(full.contains("properties") && full.contains("And a second sentence."), "{full}");
 }
 
+/// Wherever text has colour: what is flagged and what is new are told apart by it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_flagged_has_a_colour_of_its_own() {
+    let stage = with(|home| {
+        let mut hiding = definitions();
+        hiding["tools"][1]["description"] = json!("Writes\u{200b} a note.");
+        say(home.path(), "up", &hiding);
+        json!({ "up": entry(home.path(), "up", &stranger()) })
+    })
+    .await;
+    let mut command = tokio::process::Command::new(PROGRAM);
+    command.args(["servers", "diff", "up", "--data-dir"]).arg(stage.gateway.home().data_dir());
+    let output = command.env("CLICOLOR_FORCE", "1").output().await.unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("\u{1b}[33m! tool write_note"), "{said:?}");
+    assert!(said.contains("\u{1b}[32m+ tool read_note"), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_tool_is_inspected_with_how_calls_of_it_are_judged() {
+    let says = json!({
+        "inputMetadata": { "destination": "internal", "sensitivity": ["pii"], "outcomes": "benign" },
+        "returnMetadata": { "source": "trustedPublic", "sensitivity": "none" },
+    });
+    let stage = Stage::new(json!({ "labels": { "write_note": says } })).await;
+    let inspected = stage.said(&["inspect", "up"]).await;
+    let lines: Vec<&str> = inspected.lines().collect();
+    let judged = |tool: &str| {
+        let at =
+            lines.iter().position(|line| line.starts_with(tool)).unwrap_or_else(|| panic!("{inspected}"));
+        lines[at + 1].trim()
+    };
+    assert_eq!(
+        judged("tool write_note"),
+        "arguments go to internal, built to receive pii; outcome benign; replies are from trustedPublic and hold \
+         nothing private"
+    );
+    // Of this nobody who is believed says anything, so that the worst counts.
+    let worst = judged("tool read_note");
+    assert!(
+        worst.starts_with("arguments go to public (nobody says), built to receive nothing private"),
+        "{worst}"
+    );
+    let item = stage.item("tool", "write_note").await;
+    assert_eq!(item["contract"]["inputMetadata"]["destination"], json!(["internal"]), "{item:#}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_cannot_be_started_is_said_to_be_so() {
     let stage = with(|_| {

@@ -262,6 +262,41 @@ async fn an_orderly_end_leaves_everything_in_the_file_itself() {
     assert_eq!(fs::metadata(log).map_or(0, |log| log.len()), 0);
 }
 
+/// The record of an agent that calls all day has an end.
+#[tokio::test]
+async fn the_record_of_many_calls_stays_within_what_is_kept_and_says_so_before_and_after() {
+    const MOST: u64 = 1 << 20;
+    let ground = Ground::new();
+    let audit = json!({ "max": "1MiB", "compress": false });
+    let servers = json!({ "a": ground.one_stdio("a") });
+    let stage = ground.serve(&json!({ "flow": "observe", "servers": servers, "audit": audit })).await;
+    let client = stage.client(ERA).await;
+    let data = stage.gateway.home().data_dir();
+    let (size, mut written) = (|| bytes(&data.join("audit")), 0);
+    // Half as much again as may be kept, however long each record is.
+    while written < MOST * 3 / 2 {
+        let before = size();
+        for _ in 0..20 {
+            assert_echo(&client, "a", "again").await;
+        }
+        written += size().saturating_sub(before);
+    }
+    wait::until_true("the record is within what is kept of it", || size() <= MOST).await.unwrap();
+    assert_echo(&client, "a", "last").await;
+    ready(&stage).await;
+    let kept = records(&data);
+    assert!(kept.iter().any(|it| it["event"] == "log" && it["act"] == "removed"), "it is on record");
+    assert!(kept.iter().any(|it| it["event"] == "decision"));
+    let log = stage.gateway.log();
+    assert!(log.contains("nine tenths of `audit.max`"), "{log}");
+}
+
+/// How much is in a folder.
+fn bytes(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder).unwrap().filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len()));
+    files.sum()
+}
+
 /// Who came, was turned away, and looked around.
 #[tokio::test]
 async fn sign_ins_wrong_tokens_sessions_lists_searches_levels_and_unknown_tools_are_on_record() {
@@ -286,9 +321,10 @@ async fn sign_ins_wrong_tokens_sessions_lists_searches_levels_and_unknown_tools_
     gateway.stop().await.unwrap();
     let records = records(&gateway.home().data_dir());
     let access: Vec<&Value> = records.iter().filter(|it| it["event"] == "access").collect();
-    for act in ["session", "list", "search", "log-level", "unknown-tool", "wrong-token", "signed-in"] {
-        assert!(access.iter().any(|it| it["act"] == act), "{act}: {access:#?}");
-    }
+    let acts = ["session", "list", "search", "log-level", "unknown-tool", "wrong-token", "signed-in"];
+    let missing: Vec<&str> =
+        acts.into_iter().filter(|act| !access.iter().any(|it| it["act"] == **act)).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "these are on no record: {access:#?}");
     let wrong: Vec<&&Value> = access.iter().filter(|it| it["act"] == "wrong-token").collect();
     let counted: u64 = wrong.iter().map(|it| it["count"].as_u64().unwrap_or(1)).sum();
     assert_eq!((wrong.len(), counted), (2, 50), "{wrong:#?}");

@@ -145,6 +145,32 @@ async fn what_was_approved_is_offered_before_any_server_has_answered_and_a_call_
     assert_eq!(told, 1);
 }
 
+/// Whoever is told that a list changed reads it again, so that each word costs a list.
+#[tokio::test]
+async fn a_server_that_joins_late_is_one_word_about_each_list() {
+    const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
+    let ground = Ground::new();
+    let gate = ground.home.path().join("gate");
+    let late = verified(gated(&ground, "late", &gate, "sleep 0.02"));
+    let servers = json!({ "a": verified(ground.stdio("a")), "late": late });
+    let stage = ground.serve(&json!({ "flow": "observe", "quarantine": true, "servers": servers })).await;
+    let client = stage.gateway.http(Era::Legacy).connect().await.unwrap();
+    for list in LISTS {
+        client.request(&format!("{list}/list"), json!({})).await.unwrap().ok().unwrap();
+    }
+    std::fs::write(&gate, "").unwrap();
+    let changed = |list: &str| format!("notifications/{list}/list_changed");
+    for list in LISTS {
+        client.next_notification(&changed(list)).await.unwrap();
+    }
+    assert_echo(&client, "late", "there").await;
+    let told = LISTS.map(|list| {
+        let method = changed(list);
+        client.arrivals().iter().filter(|message| message.method() == Some(&method)).count()
+    });
+    assert_eq!(told, [1, 1, 1], "{LISTS:?}");
+}
+
 #[tokio::test]
 async fn a_server_that_was_approved_and_does_not_start_again_is_said_to() {
     let ground = Ground::new();

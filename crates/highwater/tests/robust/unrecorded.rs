@@ -23,6 +23,10 @@ async fn with_a_full_disk_under_the_audit_log_nothing_reaches_a_server() {
         assert!(text.contains("not done") && text.contains("record"), "{text}");
         let prompt = client.request("prompts/get", json!({ "name": "a__test_simple_prompt" })).await.unwrap();
         assert_eq!(prompt.error_code(), Some(403_100), "{}", prompt.raw());
+        if era == Era::Legacy {
+            let level = client.request("logging/setLevel", json!({ "level": "debug" })).await.unwrap();
+            assert_eq!(level.error_code(), Some(403_100), "{}", level.raw());
+        }
         // What carries nothing out needs no record.
         let tools = client.request("tools/list", json!({})).await.unwrap();
         assert!(!tools.at("/result/tools").as_array().unwrap().is_empty());
@@ -30,5 +34,6 @@ async fn with_a_full_disk_under_the_audit_log_nothing_reaches_a_server() {
     let journal = stage.journal("a");
     assert!(journal.of("tools/call").is_empty(), "{:#?}", journal.notes());
     assert!(journal.of("prompts/get").is_empty(), "{:#?}", journal.notes());
+    assert!(journal.of("logging/setLevel").is_empty(), "{:#?}", journal.notes());
     assert!(stage.gateway.log().contains("could not be recorded"), "{}", stage.gateway.log());
 }

@@ -102,6 +102,15 @@ pub(super) struct Room {
     pub(super) whole: u64,
 }
 
+// === impl Room ===
+
+impl Room {
+    /// Whether nine tenths of it are used: time for somebody to do something.
+    pub(super) fn is_nearly_used_up(self) -> bool {
+        self.free.saturating_mul(10) < self.whole
+    }
+}
+
 /// The room on the disk of a folder, if that can be told.
 pub(super) fn room(folder: &Path) -> Option<Room> {
     let found = statvfs(folder).ok()?;

@@ -277,8 +277,7 @@ impl Shared {
             );
         });
         if let Some(room) = room(&self.folder) {
-            let nearly = room.free.saturating_mul(10) < room.whole;
-            self.keeping.warn(1, nearly, || {
+            self.keeping.warn(1, room.is_nearly_used_up(), || {
                 tracing::warn!(
                     free = room.free,
                     "nine tenths of the disk under the audit log are used: when it is full every call is refused"
@@ -286,5 +285,22 @@ impl Shared {
             });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit_log::health::Room;
+
+    #[test]
+    fn of_a_disk_that_fills_people_are_told_once_and_before_it_is_full() {
+        let keeping = Keeping::default();
+        let mut told = Vec::new();
+        for used in [0, 80, 90, 91, 95, 100, 50, 95] {
+            let room = Room { free: 100 - used, whole: 100 };
+            keeping.warn(1, room.is_nearly_used_up(), || told.push(used));
+        }
+        assert_eq!(told, [91, 95]);
     }
 }

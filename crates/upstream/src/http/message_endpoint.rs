@@ -30,7 +30,7 @@ pub(super) struct UnderWay<'a> {
     number: Option<u64>,
 }
 
-// === impl Postbox ===
+// === impl MessageEndpoint ===
 
 impl MessageEndpoint {
     pub(super) fn new(wire: Arc<Wire>, head: RequestTemplate) -> Self {

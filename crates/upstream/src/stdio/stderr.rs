@@ -40,7 +40,7 @@ pub(super) struct Quota {
     since: Instant,
 }
 
-// === impl Murmur ===
+// === impl StderrTail ===
 
 impl StderrTail {
     /// The last lines, oldest first.

@@ -39,7 +39,7 @@ pub struct WriteTurn {
 #[derive(Debug)]
 pub(super) struct TooMany;
 
-// === impl Turns ===
+// === impl WriteQueue ===
 
 impl WriteQueue {
     /// Takes the last place in the line.
@@ -84,7 +84,7 @@ impl WriteQueue {
     }
 }
 
-// === impl Turn ===
+// === impl WriteTurn ===
 
 impl WriteTurn {
     /// Waits until everybody who came before is gone.

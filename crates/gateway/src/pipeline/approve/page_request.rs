@@ -201,7 +201,7 @@ impl Approvals {
     }
 }
 
-// === impl AtDesk ===
+// === impl PageRequest ===
 
 impl<'a> PageRequest<'a> {
     pub(super) fn of(

@@ -9,8 +9,8 @@ use highwater_pins::{PinKey, PinKind, digest_of_all};
 use serde::Deserialize;
 
 use super::review::{Item, Review};
-use super::{ask, describe, read, reviewed};
-use crate::command::{Common, named, print, yes};
+use super::{ask, describe, difference, read, reviewed};
+use crate::command::{Common, named, print, tell_in_colour, yes};
 use crate::exit::Failure;
 use crate::local::hello::{Ask, Decide};
 
@@ -184,7 +184,7 @@ fn decide_one(about: &About, name: &str, mut verdict: Verdict, is_agreed: bool) 
                 return Err(moved(name));
             }
         }
-        None if is_agreed => print(&review.difference(about.full)),
+        None if is_agreed => show(&review, about.full),
         None => {
             confirm(&review, &items, digest, verdict, about.full)?;
             // Seeing what it says and believing it are two things, and asked as two.
@@ -246,7 +246,7 @@ fn confirm(
             review.server
         )));
     }
-    print(&review.difference(full));
+    show(review, full);
     let what = match items.len() {
         0 => "everything of it".to_owned(),
         count => format!("{count} of it"),
@@ -263,6 +263,11 @@ fn confirm(
         true => Ok(()),
         false => Err(Failure::failed("nothing was decided")),
     }
+}
+
+/// Shows what is decided about.
+fn show(review: &Review, full: bool) {
+    tell_in_colour(&review.difference(full), difference::style);
 }
 
 fn moved(server: &str) -> Failure {

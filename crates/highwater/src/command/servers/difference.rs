@@ -3,6 +3,8 @@
 
 use highwater_pins::visible;
 
+use crate::terminal::Style;
+
 /// Longer texts are shown as one taken away and the other put in its place.
 const LARGEST: usize = 2_000_000;
 
@@ -15,6 +17,18 @@ enum Step<'a> {
     Same(&'a str),
     Gone(&'a str),
     New(&'a str),
+}
+
+/// In which colour a line of a review is shown: what is flagged stands out, and what claims are made stands back.
+pub(super) fn style(line: &str) -> Style {
+    let start = line.trim_start();
+    match (line.len() - start.len(), start.split(' ').next()) {
+        (0 | 2, Some("!")) => Style::Caution,
+        (_, Some("+")) => Style::Good,
+        (_, Some("-")) => Style::Bad,
+        (4, Some("claims" | "claims:")) => Style::Faint,
+        _ => Style::Plain,
+    }
 }
 
 /// Prose: `[-what went-]` and `{+what came+}` in the course of the text.

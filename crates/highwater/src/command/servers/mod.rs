@@ -1,6 +1,7 @@
 //! `highwater servers`: how the servers of the running gateway are, what they say of themselves, and whether they may.
 
 mod approve;
+mod contract;
 mod describe;
 mod difference;
 mod list;
@@ -17,7 +18,7 @@ use highwater_core::id::UpstreamId;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::command::{Common, print, tell};
+use crate::command::{Common, print, tell, tell_in_colour};
 use crate::exit::Failure;
 use crate::local::hello::{Ask, Hello};
 use crate::local::visit::{Visit, visit_for};
@@ -143,7 +144,7 @@ fn difference(server: &str, full: bool, common: &Common) -> Result<(), Failure> 
         return review.seen();
     }
     review.seen()?;
-    tell(&review.difference(full));
+    tell_in_colour(&review.difference(full), difference::style);
     Ok(())
 }
 

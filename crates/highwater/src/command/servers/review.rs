@@ -10,6 +10,7 @@ use highwater_pins::{PinKey, PinKind, visible};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::contract::Contract;
 use super::{difference, summary};
 use crate::exit::Failure;
 use crate::explain::when::moment;
@@ -75,6 +76,7 @@ pub(super) struct Item {
     tightens: Vec<String>,
     #[serde(default)]
     would_loosen: Vec<String>,
+    contract: Option<Contract>,
     #[serde(default)]
     notices: Vec<ClaimNotice>,
     definition: Option<Value>,
@@ -409,6 +411,7 @@ impl Review {
         writeln!(text)?;
         for item in &self.items {
             writeln!(text, "{}: {}", item.title(), item.verdict())?;
+            item.contract.iter().try_for_each(|contract| writeln!(text, "  {}", contract.words()))?;
             item.write_disbelief(text)?;
             for noted in &item.notices {
                 writeln!(text, "  noted: {}", noted.words())?;
