@@ -99,7 +99,7 @@ impl Gateway {
     }
 }
 
-// === impl ServerNotification ===
+// === impl Saying ===
 
 impl Saying {
     /// Why nothing was kept, in a sentence; `None` if it was.

@@ -34,7 +34,7 @@ pub(crate) const NO_CURSOR: &str = "`params.cursor` is none that was given out h
 pub(crate) const NO_VIRTUAL_SERVER: &str = "there is no such virtual server any more";
 
 /// What a request does to the subscriptions of its session.
-enum WriteTurn {
+enum SubscriptionChange {
     /// It begins this one.
     Begun(String),
     /// It ends this one.
@@ -170,7 +170,7 @@ impl Gateway {
     /// Takes a subscription, or the end of one, down the road, and remembers what it means for the session.
     pub(crate) async fn subscribe(&self, arrival: &Arrival) -> Answer {
         let turn = self.turn(arrival).await;
-        if matches!(turn, WriteTurn::Absent) {
+        if matches!(turn, SubscriptionChange::Absent) {
             // The server is asked once for all who want a resource, so only who has a subscription gives one up.
             let id = arrival.frame.id().unwrap_or("null");
             return Answer { bytes: error_code::result_response(id, "{}").into(), code: None, _joined: None };
@@ -239,25 +239,25 @@ impl Gateway {
 
     /// Notes what a request means for its session's subscriptions, before the server hears of it: the first update may
     /// come before the answer, and of two requests that give the same one up only one may count.
-    async fn turn(&self, arrival: &Arrival) -> WriteTurn {
+    async fn turn(&self, arrival: &Arrival) -> SubscriptionChange {
         let (Client::Legacy(session), Some(method @ (Method::Subscribe | Method::Unsubscribe))) =
             (&arrival.client, arrival.method)
         else {
-            return WriteTurn::None;
+            return SubscriptionChange::None;
         };
-        let Some(uri) = arrival.frame.param("uri").and_then(unquote) else { return WriteTurn::None };
+        let Some(uri) = arrival.frame.param("uri").and_then(unquote) else { return SubscriptionChange::None };
         if method == Method::Unsubscribe {
             return match session.unsubscribe(&uri) {
-                Some(subscribed) => WriteTurn::Ended(uri.into_owned(), subscribed),
-                None => WriteTurn::Absent,
+                Some(subscribed) => SubscriptionChange::Ended(uri.into_owned(), subscribed),
+                None => SubscriptionChange::Absent,
             };
         }
         match self.owner(&arrival.world, &arrival.client, &uri).await {
             Some((upstream, own)) => {
                 session.subscribe(&uri, upstream, own);
-                WriteTurn::Begun(uri.into_owned())
+                SubscriptionChange::Begun(uri.into_owned())
             }
-            None => WriteTurn::None,
+            None => SubscriptionChange::None,
         }
     }
 
@@ -381,9 +381,9 @@ fn not_here(method: &str) -> Unmet {
     Unmet::new(METHOD_NOT_FOUND, format!("method `{method}` is not offered here"))
 }
 
-// === impl WriteTurn ===
+// === impl SubscriptionChange ===
 
-impl WriteTurn {
+impl SubscriptionChange {
     /// It came to nothing.
     fn undo(self, session: &LegacySession) {
         match self {

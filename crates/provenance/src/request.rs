@@ -28,7 +28,7 @@ struct UserTurn {
     acted: bool,
 }
 
-// === impl WriteQueue ===
+// === impl Turns ===
 
 impl Turns {
     /// The words of a turn; a turn that is known is told again, and what was done in it stays done.

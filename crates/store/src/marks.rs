@@ -225,7 +225,7 @@ impl Marks {
     }
 }
 
-// === impl Known ===
+// === impl MarkCache ===
 
 impl MarkCache {
     fn new() -> Self {

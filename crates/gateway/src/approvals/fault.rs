@@ -80,7 +80,7 @@ pub enum ApprovalFault {
     Audit(#[from] AuditError),
 }
 
-// === impl DeskFault ===
+// === impl ApprovalFault ===
 
 impl ApprovalFault {
     /// The word for it, for programs: the reason of SEP-2672 where it is one.

@@ -141,7 +141,7 @@ impl State {
     }
 }
 
-// === impl Known ===
+// === impl PromptOrigin ===
 
 impl PromptOrigin {
     fn judged(

@@ -410,7 +410,7 @@ impl Conversation {
     }
 }
 
-// === impl Heard ===
+// === impl ConversationEvidence ===
 
 impl ConversationEvidence {
     /// The user says something, in a turn that may have been told of before.

@@ -153,7 +153,7 @@ impl Planned {
     }
 }
 
-// === impl Shown ===
+// === impl ConnectReport ===
 
 impl ConnectReport {
     fn of(host: Host, planned: &Planned, location: &Location, secret: &str) -> Self {

@@ -230,7 +230,7 @@ impl HostFile {
     }
 }
 
-// === impl Place ===
+// === impl FileChange ===
 
 impl FileChange<'_> {
     fn shape(&self, text: &str, at: usize, name: &str, expected: &'static str) -> ConnectError {

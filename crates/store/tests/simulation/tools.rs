@@ -193,7 +193,7 @@ fn named(object: usize) -> Named {
     named
 }
 
-// === impl ServerNotification ===
+// === impl Saying ===
 
 impl Saying {
     pub(crate) fn any(dice: &mut Dice) -> Self {

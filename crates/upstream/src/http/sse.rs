@@ -105,7 +105,7 @@ impl SseLink {
     }
 }
 
-// === impl Line ===
+// === impl SseConnection ===
 
 impl SseConnection {
     async fn greet(&self) -> Result<Greeting, UpstreamError> {

@@ -41,7 +41,7 @@ impl Heartbeat {
     }
 }
 
-// === impl Heard ===
+// === impl WatchedOutput ===
 
 impl<R> WatchedOutput<R> {
     pub(super) fn new(source: R, heartbeat: Arc<Heartbeat>) -> Self {

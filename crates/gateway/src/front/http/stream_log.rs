@@ -185,7 +185,7 @@ impl StreamLog {
     }
 }
 
-// === impl State ===
+// === impl LogState ===
 
 impl LogState {
     fn is_full(&self) -> bool {

@@ -28,7 +28,7 @@ pub(super) enum SpendableApproval {
 /// What a person wants to be kept of a yes, and for how long.
 pub(super) type Kept = (Box<Offer>, RememberScope);
 
-// === impl Given ===
+// === impl SpendableApproval ===
 
 impl SpendableApproval {
     /// Whether it answers what is asked of the call now. What was said to one question is no answer to another.

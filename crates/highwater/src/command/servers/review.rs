@@ -261,7 +261,7 @@ impl Item {
     }
 }
 
-// === impl Noted ===
+// === impl ClaimNotice ===
 
 impl ClaimNotice {
     fn words(&self) -> String {

@@ -186,7 +186,7 @@ impl Story for Web {
     }
 }
 
-// === impl World ===
+// === impl ExampleWeb ===
 
 impl ExampleWeb {
     fn page(&self, url: &str) -> Result<&Page, Refusal> {
