@@ -11,6 +11,7 @@ mod gate;
 mod known;
 mod list_bytes;
 mod listed;
+mod loading;
 mod log_level;
 mod merge;
 mod names;

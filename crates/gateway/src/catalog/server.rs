@@ -18,6 +18,7 @@ use highwater_upstream::event::{Notice, NoticeKind, NoticeSink};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::loading::{Loaded, Loading};
 use super::refresh::Refresh;
 use super::server_listing::ServerListing;
 
@@ -66,14 +67,6 @@ pub(crate) struct CatalogServer {
     /// Shared with every action that is bound for here, from its routing to its delivery.
     bound: Arc<()>,
 }
-
-struct Loading {
-    done: watch::Receiver<Loaded>,
-    begun: Instant,
-}
-
-/// What came of an attempt, once it is over.
-type Loaded = Option<Result<(), Cause>>;
 
 /// Whether a server was not there at all, so that a call to it fails by itself.
 fn cannot_be_reached(cause: &Cause) -> bool {
@@ -258,11 +251,16 @@ impl CatalogServer {
         }
     }
 
+    /// Whether an attempt to list everything is under way.
+    pub(crate) fn is_loading(&self) -> bool {
+        let loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        loading.as_ref().is_some_and(Loading::is_under_way)
+    }
+
     fn begin_loading(self: &Arc<Self>) -> (watch::Receiver<Loaded>, Instant) {
         let mut loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = &*loading
-            && running.done.borrow().is_none()
-            && running.done.has_changed().is_ok()
+            && running.is_under_way()
         {
             return (running.done.clone(), running.begun);
         }

@@ -226,7 +226,11 @@ impl Gateway {
         // What nobody has seen is not held by anybody.
         let hold = listing.as_ref().and_then(|listing| listing.observed.server_hold(wanted));
         let health = listing.is_none().then(|| catalog_server.upstream.health());
-        let starting = health.as_ref().is_some_and(|health| health.state == HealthState::Starting);
+        // One that is up may not have listed anything yet.
+        let starting = health.as_ref().is_some_and(|health| {
+            health.state == HealthState::Starting
+                || (health.state == HealthState::Up && catalog_server.is_loading())
+        });
         let failed = health.as_ref().filter(|_| !starting).map(|health| {
             health
                 .last_error
