@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn bytes_have_one_spelling() {
-        let bytes: [u8; 32] = std::array::from_fn(|at| at as u8 * 7);
+        let bytes: [u8; 32] = std::array::from_fn(|at| u8::try_from(at * 7).unwrap());
         assert_eq!(from_hex(&to_hex(&bytes)), Some(bytes));
         assert_eq!(from_hex(&to_hex(&bytes).to_uppercase()), None);
         assert_eq!(from_hex(&to_hex(&bytes[1..])), None);
