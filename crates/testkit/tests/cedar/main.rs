@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use cedar_policy::{Authorizer, Decision, Entities, PolicySet, ValidationMode, Validator};
 use dice::Dice;
 use highwater_core::policy::{Effect, Phase, Truth};
-use highwater_rules::RuleSource;
+use highwater_rules::{RuleSource, compile};
 
 const SETS: u64 = 600;
 const WORLDS: u64 = 175;

@@ -3,7 +3,7 @@
 use highwater_core::annotation::Outcome;
 use highwater_core::decide::FlowMode;
 use highwater_core::policy::Span;
-use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, WaiverSource, Written};
+use highwater_rules::{ConditionSource, RuleSource, Spanned, ValueSource, WaiverSource, Written, compile};
 
 use super::super::dice::Dice;
 use super::super::policy;

@@ -11,7 +11,7 @@ use draw::{Drawn, drawn, two_tests};
 use highwater_config::{Checked, Surroundings};
 use highwater_core::policy::Effect;
 use highwater_notation::Timestamp;
-use highwater_rules::{ConditionSource, RuleErrorCode, RuleSource, ValueSource, Written};
+use highwater_rules::{ConditionSource, RuleErrorCode, RuleSource, ValueSource, Written, compile};
 use serde_json::{Value, json};
 
 use super::dice::Dice;
